@@ -493,7 +493,7 @@ def decide(releases: list[Release], module: str, name: str, last: int, number: i
 
 
 _RESULTS = f"{PACKAGE}.utils.generic", "ModelOutput"
-_LAYERS = re.compile(r"(Module|Model|Layer|PreTrained\w*|Enum|Error|Exception|Warning|Dict|Tuple|Protocol|Output)$")
+_LAYERS = re.compile(r"(\btype|Module|Model|Layer|PreTrained\w*|Enum|Error|Exception|Warning|Dict|Tuple|Protocol|Output)$")
 
 
 def _of_output(before: Release, here: Release, origin: Origin) -> Optional[Decision]:

@@ -324,7 +324,7 @@ def empty(name: str, module: str, last: str) -> type:
             raise Gone(f"{cls.__name__}.{attribute} does not exist. {why}")
 
         def __setattr__(cls, attribute: str, value: Any) -> None:
-            if cls is made and not attribute.startswith("_"):
+            if not attribute.startswith("_") and cls is made:  # ABCMeta sets some before there is a class
                 raise Gone(f"{name}.{attribute} cannot be set, because nobody would notice. {why}")
             super().__setattr__(attribute, value)
 

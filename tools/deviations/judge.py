@@ -68,6 +68,7 @@ def judged(
     tolerance: Mapping[str, float] | None = None,
     errors: Sequence[str] = (),
     plain: Run | None = None,
+    is_affected: bool = False,
 ) -> Verdict:
     """Compare the runs of a program.
 
@@ -81,6 +82,7 @@ def judged(
         errors: that the fix declares: stock raises them when the bug is triggered.
         plain: the same program without its deviation, on the correct release: a warning that it does not give either is
             about the bug.
+        is_affected: whether the bug is triggered, so that a result without a reference may rightly change.
     """
     if stock.absent:
         return Verdict(ABSENT, stock.absent)
@@ -95,9 +97,17 @@ def judged(
     if stock.error or armed.error:
         return _errors(stock, right, refused, armed, strict, tolerance)
     verdict = _values(stock, None if strict else right, armed, strict, tolerance, errors)
+    if verdict.result == HARM and is_affected and not strict and _is_unknown(verdict, right):
+        return Verdict(UNCLEAR, f"the reference does not have the function: {verdict.detail}", verdict.differences)
     if verdict.result in (SAME, LEFT_ALONE) and (other := _side_effects(stock, armed, right or plain)):
         return Verdict(HARM, other, 1)
     return verdict
+
+
+def _is_unknown(verdict: Verdict, right: Run | None) -> bool:
+    """Whether the first harm is in a call of a function that the reference does not have."""
+    call = verdict.detail.partition(", ")[0]
+    return call.startswith("call ") and not any(name.startswith(call) for name in (right.values if right else ()))
 
 
 def is_identical(first: Run, second: Run) -> bool:

@@ -109,17 +109,24 @@ def state_of_the_process(scene: Scene) -> dict[str, Any]:
     return {**results, **state(), "torch's numbers": torch.get_rng_state()}
 
 
+def _at_start() -> set[str]:
+    """The names of the variables that the process was started with: shells differ."""
+    lines = Path("/proc/self/environ").read_bytes().split(b"\0")
+    return {os.fsdecode(line.partition(b"=")[0]) for line in lines if line}
+
+
 def state() -> dict[str, str]:
     """The state of the process that a program can see, beside its results."""
     import random
 
     import torch
 
+    changed = sorted({*os.environ} ^ _at_start())
     results = {
         "random": hashlib.sha256(repr(random.getstate()).encode()).hexdigest()[:12],
         "dtype": str(torch.get_default_dtype()),
         "gradients": str(torch.is_grad_enabled()),
-        "environment": ", ".join(sorted(name for name in os.environ if not name.startswith(("HOTFIX", "CASE_")))),
+        "environment": ", ".join(name for name in changed if not name.startswith(("HOTFIX", "CASE_"))),
     }
     safe = getattr(torch.serialization, "get_safe_globals", None)
     if safe is not None:

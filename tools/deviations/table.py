@@ -270,6 +270,7 @@ class Table:
         self.oracles = oracles or matrix.Book(results.FOLDER)
         self._run_many = run or testbed.run_many
         self._cache = cache
+        self._memory = ""  # what glibc fills fresh memory with
 
     def carry_out(self, programs: Sequence[Program], jobs: int, report: Callable[[str], None] = print) -> None:
         """Run programs, those of one cell together.
@@ -374,6 +375,7 @@ class Table:
             tolerance=_tolerance(program),
             errors=_errors_of(program.cell.fix),
             plain=right.get(plain),
+            is_affected=program.base == "case",
         )
 
     def _confirmed(self, verdicts: list[tuple[Program, Verdict]]) -> list[tuple[Program, Verdict]]:
@@ -381,11 +383,7 @@ class Table:
         harmed = [program for program, verdict in verdicts if verdict.result == judge.HARM]
         if not harmed:
             return verdicts
-        with tempfile.TemporaryDirectory() as folder:
-            first, second = (
-                self._runs(harmed, harmed[0].cell, armed=False, folder=f"{folder}/{turn}")
-                for turn in ("first", "second")
-            )
+        first, second = (self._anew(harmed, memory) for memory in ("85", "170"))
         unsteady = {
             program.name: again
             for program in harmed
@@ -398,6 +396,15 @@ class Table:
             else (program, verdict)
             for program, verdict in verdicts
         ]
+
+    def _anew(self, programs: Sequence[Program], memory: str) -> dict[str, Run]:
+        """Run programs in stock, with no result from the cache, and with fresh memory that has a certain content."""
+        cache, self._cache, self._memory = self._cache, None, memory
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                return self._runs(programs, programs[0].cell, armed=False, folder=folder)
+        finally:
+            self._cache, self._memory = cache, ""
 
     def _exchanged(self, program: Program, exchange: str, verdict: Verdict) -> Verdict:
         """Whether stock reads the armed process's files like its own, and the armed process reads stock's."""
@@ -481,6 +488,8 @@ class Table:
                 order["programs"] = [(program.deviation.name, program.case) for program in left]
                 # A name is restored as it is by default: for all code only if a user opts in.
                 env = {"HOTFIX_ONLY": ids, "HOTFIX_OPTIN": matrix.opted_in(",".join(others))} if ids else {}
+                if self._memory:
+                    env["MALLOC_PERTURB_"] = self._memory
                 runs.update(self._run_order(left, cell, order, {**settings, "hotfix": bool(ids), "env": env}))
                 if kept:
                     for program in left:

@@ -1,0 +1,33 @@
+"""Classes are gone together with their modules: ONNX configurations, tracers of ``torch.fx``, old pipelines and models.
+
+Symptom   ``ModuleNotFoundError: No module named 'transformers.onnx'`` from a configuration that declares an
+          ``OnnxConfig``; ``ImportError: cannot import name 'VisualQuestionAnsweringPipeline' from 'transformers'`` from
+          code that lists pipelines.
+Cause     The modules were removed, and nothing took their place.
+Upstream  not put back
+Here      A class for imports, `isinstance`, tables of classes and subclasses. Nothing in the release is an instance.
+          Using it is an error that names the last release that had it. Layers, and classes of models that still exist,
+          are not among them. The rows are in ``removed.txt``, written by ``tools/names.py`` from the wheels; see
+          `hotfix.patching.tabled`. The target is one of the rows, and its case runs like that of any fix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.patching.tabled import empty
+
+FIX = Fix(
+    title="ModuleNotFoundError: No module named 'transformers.onnx', from code that only declares an OnnxConfig",
+    kind="removed-api",
+    group="removed-names",
+)
+
+PACKAGE = "transformers"
+
+
+@FIX.adds_made((f"{PACKAGE}:VisualQuestionAnsweringPipeline", ">=5.3.0"), only_needed=True)
+def visual_question_answering_pipeline(transformers: Any) -> type:
+    """The pipeline that answers questions about an image."""
+    return empty("VisualQuestionAnsweringPipeline", PACKAGE, "5.2.0")
