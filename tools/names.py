@@ -213,8 +213,9 @@ def _fields(text: str) -> Optional[tuple[str, ...]]:
     for inner in statement.body:
         if isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Constant):
             continue
-        is_field = isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name)
-        if not is_field or not isinstance(inner.value, ast.Constant) or inner.value.value is not None:
+        if not isinstance(inner, ast.AnnAssign) or not isinstance(inner.target, ast.Name):
+            return None
+        if not isinstance(inner.value, ast.Constant) or inner.value.value is not None:
             return None
         fields.append(inner.target.id)
     return tuple(fields)
@@ -493,7 +494,9 @@ def decide(releases: list[Release], module: str, name: str, last: int, number: i
 
 
 _RESULTS = f"{PACKAGE}.utils.generic", "ModelOutput"
-_LAYERS = re.compile(r"(\btype|Module|Model|Layer|PreTrained\w*|Enum|Error|Exception|Warning|Dict|Tuple|Protocol|Output)$")
+_LAYERS = re.compile(
+    r"(\btype|Module|Model|Layer|PreTrained\w*|Enum|Error|Exception|Warning|Dict|Tuple|Protocol|Output)$"
+)
 
 
 def _of_output(before: Release, here: Release, origin: Origin) -> Optional[Decision]:

@@ -11,9 +11,9 @@ lack names, by the first release that lacks them. The modules follow, each with 
 
 A row has the first release without the name, and its replacement: ``alias`` for another place, ``constant`` for a
 literal, ``output`` for a class of results with the same fields, ``hollow`` and ``empty`` for a class that can be named
-but not used: of the second kind nothing is left in the release. A name may have several rows, oldest first; the last row
-up to the installed release counts, and ``-`` means no replacement. The package itself is called ``.``. A module with an
-exclamation mark was removed itself; it is restored once a program would fail without it.
+but not used: of the second kind nothing is left in the release. A name may have several rows, oldest first; the last
+row up to the installed release counts, and ``-`` means no replacement. The package itself is called ``.``. A module
+with an exclamation mark was removed itself; it is restored once a program would fail without it.
 
 A module of the table gets a class with a ``__getattr__``, and nothing else until code uses a name that it lacks. That
 code decides (see `hotfix.patching.asked`): a program that is prepared for the error gets the error. If the replacement

@@ -14,8 +14,8 @@ Here      The number goes to these models where the result depends on it: with s
           (deepspeed-double-gas-scaling), the mean gives the right gradients as well, and nothing is changed; nor is
           it for models composed of an encoder and a decoder, which hand the number to an encoder that refuses it.
           A ``compute_loss`` of one's own is called without the number, as in stock, unless it returns what the
-          library's returns, and so is a model whose forward does not know the number, or refuses it. Such a loss is divided by the
-          micro-batches if it is seen to be a mean that nobody has divided.
+          library's returns, and so is a model whose forward does not know the number, or refuses it. Such a loss is
+          divided by the micro-batches if it is seen to be a mean that nobody has divided.
 """
 
 from __future__ import annotations

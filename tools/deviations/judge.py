@@ -254,7 +254,7 @@ def _nearer(stock: Mapping[str, Any], armed: Mapping[str, Any]) -> set[str]:
     for way, other in _WAYS:
         for name in {*stock} & {*armed}:
             twin = re.sub(way, other, name)
-            tensors = [values.get(each) for values in (stock, armed) for each in (name, twin)]
+            tensors: list[Any] = [values.get(each) for values in (stock, armed) for each in (name, twin)]
             if twin == name or any(not hasattr(tensor, "is_floating_point") for tensor in tensors):
                 continue
             own, whole, changed, same = tensors
