@@ -22,6 +22,7 @@ FIX = Fix(
     title="ModuleNotFoundError: No module named 'transformers.onnx', from code that only declares an OnnxConfig",
     kind="removed-api",
     group="removed-names",
+    errors=("ModuleNotFoundError: No module named 'transformers.onnx'",),
 )
 
 PACKAGE = "transformers"

@@ -61,8 +61,8 @@ FIX = Fix(
     errors=(
         *(f'KeyError: "Unknown task {task}, available tasks are …"' for task in TASKS),
         *(f"KeyError: 'The task {task} has been removed from transformers. …'" for task in TASKS),
-        "KeyError: 'The task translation_… has been removed from transformers. …'",
-        'KeyError: "Unknown task translation_…, available tasks are …"',
+        "KeyError: 'The task translation_en_to_fr has been removed from transformers. …'",
+        'KeyError: "Unknown task translation_en_to_fr, available tasks are …"',
         "KeyError: 'translation'",
     ),
     everyone="only after the KeyError of a task, where the program does not handle it: the new code tests it",
