@@ -167,8 +167,9 @@ def written_by_this_release(scene: Scene) -> dict[str, Any]:
     """Configurations, tokenizers, processors and models are saved and read again by this same release."""
     with tempfile.TemporaryDirectory() as folder:
         place = scene.folder or folder
-        if not os.listdir(place):
-            write_everything(scene, place)
+        if os.listdir(place):  # another process's files: it decides how they are read
+            return read_everything(scene, place)
+        write_everything(scene, place)
         return {**files_in(place), **read_everything(scene, place)}
 
 

@@ -21,6 +21,7 @@ _TIME = re.compile(
 )
 _RANK = re.compile(r"^\[rank\d+\]:")  # which rank writes a line first differs from run to run
 _MEASURED = re.compile(r"runtime|per_second")  # results that are times
+_RELEASE = re.compile(r"(transformers_version\W+)[\w.]+")
 _NUMBERED = re.compile(r"(\.py:|line |pid |port )\d+|\b[0-9a-f]{40}\b")
 
 
@@ -86,7 +87,8 @@ def named(prefix: str, value: Any) -> dict[str, Any]:
 
 def text_of(value: Any) -> str:
     """A text without the parts that vary between processes: addresses, paths, times."""
-    text = _TIME.sub("<time>", _PATH.sub("<path>", _ADDRESS.sub("<address>", str(value))))
+    text = _RELEASE.sub(r"\1<release>", str(value))
+    text = _TIME.sub("<time>", _PATH.sub("<path>", _ADDRESS.sub("<address>", text)))
     return _NUMBERED.sub(lambda match: (match[1] or "<hash> ") + "<n>", text)[:LONGEST]
 
 
