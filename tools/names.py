@@ -13,7 +13,7 @@ a whole. Nothing is imported from a wheel. For each name and each later release 
 - *constant*: a literal of the last release that had it. Longer texts are documentation, and become empty strings;
 - *hollow*: a class of attention for one implementation: nothing in the release is an instance of it;
 - *output*: a class of results that is nothing but a list of fields;
-- *empty*: a class of a module that is gone with all of its family: nothing in the release is an instance of it.
+- *empty*: a class or function of a module that is gone with all of its family: only the name is left.
 
 Every other name gets a word for the reason (`REASONS`). Names that fixes in `hotfix/names` restore are left to them.
 """
@@ -434,7 +434,7 @@ class Decision(NamedTuple):
 
     Attributes:
         kind: one of `tabled.FIXES`; empty if there is no replacement.
-        value: as in `tabled.Row`; or the reason. Of an `empty` class the number of the last release that had it.
+        value: as in `tabled.Row`; or the reason. Of an `empty` name the number of the last release that had it.
     """
 
     kind: str
@@ -489,8 +489,10 @@ def decide(releases: list[Release], module: str, name: str, last: int, number: i
         now = _attention_now(here, module, name, origin)
         if now:
             return Decision("hollow", now)
-        return _of_output(releases[last], here, origin) or _of_class(releases[last], here, origin, last)
-    return Decision("", "body")
+        results = _of_output(releases[last], here, origin)
+        if results is not None:
+            return results
+    return _of_removed_module(releases[last], here, origin, last)
 
 
 _RESULTS = f"{PACKAGE}.utils.generic", "ModelOutput"
@@ -514,11 +516,14 @@ def _of_output(before: Release, here: Release, origin: Origin) -> Optional[Decis
     return None
 
 
-def _of_class(before: Release, here: Release, origin: Origin, last: int) -> Decision:
-    """An empty class, if its module is gone and has no successor, and no layer of a model ever was one."""
+def _of_removed_module(before: Release, here: Release, origin: Origin, last: int) -> Decision:
+    """The name only, if the module is gone and has no successor, so that nothing in the release is meant by it."""
     family = _family(origin.module)
-    left = any(_family(module) == family for module in here.modules) if family else origin.module in here.modules
-    if left or any(_LAYERS.search(name) for name in _ancestors(before, origin)):
+    if any(_family(module) == family for module in here.modules) if family else origin.module in here.modules:
+        return Decision("", "body")
+    if origin.kind == "def":
+        return Decision("empty", f"{last}()")
+    if not family and any(_LAYERS.search(name) for name in _ancestors(before, origin)):
         return Decision("", "body")
     return Decision("empty", str(last))
 
@@ -744,7 +749,9 @@ def rendered(versions: list[Version], releases: list[Release], rows: Iterable[Ro
             for removed in sorted(chosen, key=lambda row: (row.name, row.first)):
                 first = str(next(release for release in every if release > versions[removed.first - 1]))
                 decision = removed.decision
-                value = str(versions[int(decision.value)]) if decision.kind == "empty" else decision.value
+                value = decision.value
+                if decision.kind == "empty":
+                    value = f"{versions[int(value.rstrip('()'))]}{'()' * value.endswith('()')}"
                 lines.append(f"{removed.name} {first} {decision.kind or '-'} {value}")
             if any(row_.decision.kind for row_ in chosen):
                 begins = min(Version(line.split(" ")[1]) for line in lines)

@@ -70,7 +70,13 @@ def _wrong(given: Any, kind: str, value: str, module: str) -> str:
 
 
 def _refuses(given: Any) -> bool:
-    """Whether a class can be inherited from, and neither used nor changed."""
+    """Whether a class can be inherited from, and neither used nor changed, or a function cannot be called."""
+    if not isinstance(given, type):
+        try:
+            given(1)
+        except NotImplementedError:
+            return True
+        return False
     type("Own", (given,), {"__init__": lambda self: None})()
     for use in (given, lambda: given.from_pretrained("x"), lambda: setattr(given, "forward", None)):
         try:

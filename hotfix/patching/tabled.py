@@ -10,10 +10,10 @@ lack names, by the first release that lacks them. The modules follow, each with 
     GenerationMixin 4.41.0 alias transformers.generation.utils:GenerationMixin
 
 A row has the first release without the name, and its replacement: ``alias`` for another place, ``constant`` for a
-literal, ``output`` for a class of results with the same fields, ``hollow`` and ``empty`` for a class that can be named
-but not used: of the second kind nothing is left in the release. A name may have several rows, oldest first; the last
-row up to the installed release counts, and ``-`` means no replacement. The package itself is called ``.``. A module
-with an exclamation mark was removed itself; it is restored once a program would fail without it.
+literal, ``output`` for a class of results with the same fields, ``hollow`` for a class that can be named but not used,
+``empty`` for a class or a function (with brackets) of which only the name is left. A name may have several rows, oldest
+first; the last row up to the installed release counts, and ``-`` means no replacement. The package itself is called
+``.``. A module with an exclamation mark was removed itself; it is restored once a program would fail without it.
 
 A module of the table gets a class with a ``__getattr__``, and nothing else until code uses a name that it lacks. That
 code decides (see `hotfix.patching.asked`): a program that is prepared for the error gets the error. If the replacement
@@ -41,7 +41,7 @@ GONE = "!"
 FIXES = {
     "alias": "names-elsewhere",
     "constant": "constants-removed",
-    "empty": "classes-of-removed-modules",
+    "empty": "names-of-removed-modules",
     "hollow": "attention-classes-by-kind-removed",
     "output": "output-classes-removed",
 }
@@ -56,7 +56,7 @@ class Row(NamedTuple):
     Attributes:
         kind: a key of `FIXES`.
         value: ``module:name`` (``module:`` for the module itself), a literal, the base class and the fields, the
-            present class, or the last release that had it.
+            present class, or the last release that had it, with brackets if it is a function.
     """
 
     kind: str
@@ -146,7 +146,10 @@ class Removed:
             raise LookupError(name)
         if frame is not None and not asked.would_end(AttributeError, frame, name):
             raise LookupError(name)
+        is_first = (module.__name__, name) not in self._values
         value = self.value(module.__name__, name, row)
+        if row.kind == "empty" and is_first and frame is not None:
+            _warn(name, row.value.rstrip("()"), frame)
         asked.note(f"{module.__name__}:{name}", self.fixes[row.kind], frame)
         return value
 
@@ -199,7 +202,7 @@ class Removed:
 
             return ast.literal_eval(row.value)
         if row.kind == "empty":
-            return empty(name, module, row.value)
+            return empty(name, module, row.value.rstrip("()"), is_function=row.value.endswith("()"))
         if row.kind == "output":
             base, *fields = row.value.split()
             return output(name, module, self._object(*base.split(":")), fields)
@@ -297,13 +300,14 @@ def hollow(name: str, module: str, now: type) -> type:
     return made
 
 
-def empty(name: str, module: str, last: str) -> type:
+def empty(name: str, module: str, last: str, is_function: bool = False) -> Any:
     """A class that can be named and inherited from, but neither used nor changed: nothing in the release is one.
 
     Args:
         name: the name of the class.
         module: the module that it belonged to.
         last: the last release that had it.
+        is_function: whether it is a function, which can be named but not called.
     """
     from abc import ABCMeta
 
@@ -312,8 +316,11 @@ def empty(name: str, module: str, last: str) -> type:
         f"had it is {last}."
     )
 
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> None:
         raise Gone(why)
+
+    if is_function:
+        return types.FunctionType(refuse.__code__, refuse.__globals__, name, None, refuse.__closure__)
 
     class Unusable(ABCMeta):
         """The metaclass of such a class; a class that inherits from it may be changed."""
@@ -330,6 +337,16 @@ def empty(name: str, module: str, last: str) -> type:
 
     made: type = Unusable(name, (), {"__init__": refuse, "__module__": module, "__doc__": why})
     return made
+
+
+def _warn(name: str, last: str, frame: types.FrameType) -> None:
+    """Warn the program when it gets a name that it cannot use, not only when it uses it."""
+    import warnings
+
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(("importlib.", "hotfix.")):
+        frame = frame.f_back
+    message = f"hotfix gives the name {name} only: transformers {last} was the last with it, and using it is an error"
+    warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno)
 
 
 def output(name: str, module: str, base: type, fields: Iterable[str]) -> type:

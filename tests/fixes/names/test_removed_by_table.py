@@ -46,6 +46,43 @@ except ImportError:
     print("gone")
 """
 
+EMPTY = """
+import hotfix.auto, abc, warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from transformers.onnx import OnnxConfig
+    from transformers.onnx import OnnxConfig as again
+    from transformers.onnx.utils import get_preprocessor
+    from transformers import MMBTModel, SquadExample
+    from transformers.models.qwen2_vl.modeling_qwen2_vl import Qwen2VLCausalLMOutputWithPast
+import transformers
+
+class Mine(OnnxConfig, abc.ABC):
+    @property
+    def inputs(self):
+        return 1
+
+lines = [(warning.lineno, warning.category.__name__) for warning in caught]
+assert lines == [(5, "UserWarning"), (7, "UserWarning"), (8, "UserWarning"), (8, "UserWarning")], lines
+assert again is OnnxConfig and issubclass(Mine, OnnxConfig) and not isinstance(1, MMBTModel)
+assert not hasattr(OnnxConfig, "from_model_config") and not hasattr(MMBTModel, "from_pretrained")
+uses = (Mine, MMBTModel, SquadExample, lambda: get_preprocessor("x"), lambda: MMBTModel.from_pretrained("x"))
+for use in (*uses, lambda: setattr(MMBTModel, "forward", None)):
+    try:
+        use()
+    except NotImplementedError as error:
+        assert "last release" in str(error), error
+    else:
+        raise AssertionError(use)
+output = Qwen2VLCausalLMOutputWithPast(logits=1, rope_deltas=2)
+assert isinstance(output, transformers.modeling_outputs.CausalLMOutputWithPast) and output.to_tuple() == (1, 2)
+try:
+    from transformers.onnx.config import OnnxConfigWithPast
+    from transformers import TransfoXLModel
+except ImportError:
+    print("handled")
+"""
+
 PROBES = """
 import hotfix.auto, importlib.util, inspect, operator, contextlib
 import transformers.models.bert.modeling_bert as bert
@@ -106,6 +143,10 @@ def test_code_that_would_end_gets_the_old_meaning(release: str) -> None:
 @pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
 def test_code_that_probes_sees_the_release(release: str) -> None:
     assert run_script("-c", [PROBES], transformers=release, flash_attn=None).require().stdout == "nothing\n"
+
+
+def test_a_name_without_anything_behind_it_warns_and_refuses() -> None:
+    assert run_script("-c", [EMPTY], transformers="5.23.0", flash_attn=None).require().stdout == "handled\n"
 
 
 @pytest.mark.parametrize("switch", [{"HOTFIX_SKIP": "removed-names"}, {"HOTFIX": "0"}])

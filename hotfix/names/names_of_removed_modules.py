@@ -1,14 +1,15 @@
-"""Classes are gone together with their modules: ONNX configurations, tracers of ``torch.fx``, old pipelines and models.
+"""Classes and functions are gone with their modules: ONNX configurations, tracers of ``torch.fx``, old models.
 
 Symptom   ``ModuleNotFoundError: No module named 'transformers.onnx'`` from a configuration that declares an
           ``OnnxConfig``; ``ImportError: cannot import name 'VisualQuestionAnsweringPipeline' from 'transformers'`` from
           code that lists pipelines.
 Cause     The modules were removed, and nothing took their place.
 Upstream  not put back
-Here      A class for imports, `isinstance`, tables of classes and subclasses. Nothing in the release is an instance.
-          Using it is an error that names the last release that had it. Layers, and classes of models that still exist,
-          are not among them. The rows are in ``removed.txt``, written by ``tools/names.py`` from the wheels; see
-          `hotfix.patching.tabled`. The target is one of the rows, and its case runs like that of any fix.
+Here      The name only, for imports, `isinstance`, tables and subclasses, with a warning at the line that takes it.
+          Using it is an error that names the last release that had it. Models that still exist have none of them:
+          there, a new class may have taken the place. The rows are in ``removed.txt``, written by ``tools/names.py``
+          from the wheels; see `hotfix.patching.tabled`. The target is one of the rows, and its case runs like that of
+          any fix.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hotfix.names.classes_of_removed_modules import FIX
+from hotfix.names.names_of_removed_modules import FIX
 from hotfix.proofs.names.asking import ask, words
 
 if TYPE_CHECKING:
