@@ -39,6 +39,15 @@ LONGEST_KEY = 40
 ACCEPTED = {
     ("qwen2vl-max-pixels-ignored", "target-called-again"): "the other limit of a call is that of the processor; the "
     "reference leaves it out, and only where the method is called by itself, without a size",
+    ("qwen2vl-decode-delta-left-padding", "generated-in-two-turns"): "padding between two turns is not counted, as in "
+    "the same row without it; the reference counts it",
+    ("qwen2vl-decode-delta-left-padding", "target-called-again"): "a later step is prepared without its cache, which "
+    "`generate` never does",
+    (
+        "trainer-dp-loss-mean-num-items",
+        "target-called-again",
+    ): "each replica computes; the reference multiplies the mean "
+    "of a model that ignores the number by the number of devices",
     ("phi-lm-head-bias", "adapters-like-lora"): "the base layers are not in the files, so they are initialized at "
     "random; the reference draws other numbers",
     ("phi-lm-head-bias", "wrapped-like-peft"): "the model is wrapped before its files are read; the reference raises "

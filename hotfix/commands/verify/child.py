@@ -11,6 +11,7 @@ process dies or hangs, only the result of its target is missing.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -71,8 +72,11 @@ def serve(with_common: bool) -> None:
     import torch
 
     torch.set_num_threads(1)  # threads do not survive a fork
+    with suppress(ImportError):  # the first optimizer imports it, which takes longer than most cases
+        importlib.import_module("torch._dynamo")
     if with_common:
         _import_common()
+    gc.freeze()  # a collection in a case looks at the case's objects only
     for line in sys.stdin:
         order = json.loads(line)
         error = _forked(partial(_carry_out, order), order["seconds"], Path(order["folder"]) / "stderr")
