@@ -78,7 +78,8 @@ def _refuses(given: Any) -> bool:
             return True
         return False
     type("Own", (given,), {"__init__": lambda self: None})()
-    for use in (given, lambda: given.from_pretrained("x"), lambda: setattr(given, "forward", None)):
+    kind: Any = given
+    for use in (kind, lambda: kind.from_pretrained("x"), lambda: setattr(kind, "forward", None)):
         try:
             use()
         except NotImplementedError:

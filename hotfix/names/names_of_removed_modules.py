@@ -30,6 +30,6 @@ PACKAGE = "transformers"
 
 
 @FIX.adds_made((f"{PACKAGE}:VisualQuestionAnsweringPipeline", ">=5.3.0"), only_needed=True)
-def visual_question_answering_pipeline(transformers: Any) -> type:
+def visual_question_answering_pipeline(transformers: Any) -> Any:
     """The pipeline that answers questions about an image."""
     return empty("VisualQuestionAnsweringPipeline", PACKAGE, "5.2.0")
