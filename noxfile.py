@@ -291,6 +291,13 @@ def working(session: nox.Session) -> None:
 
 
 @nox.session
+def months(session: nox.Session) -> None:
+    """The proofs with the torch, Python and packages of a release's month; `-- --stack 4.49.0` for one."""
+    install_testbed(session)
+    session.run("python", "-m", "tools.months", *session.posargs, success_codes=[0, 1])
+
+
+@nox.session
 def build(session: nox.Session) -> None:
     """Build both distributions in dist/ and check them; `-- --release`: they need a repository address, too."""
     if "--release" in session.posargs and "[project.urls]" not in Path("pyproject.toml").read_text(encoding="utf-8"):

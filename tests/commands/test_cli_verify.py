@@ -293,6 +293,13 @@ def test_a_proof_that_cannot_run_here_is_not_verified():
     assert "verified  flash" not in done.stdout
 
 
+@pytest.mark.testbed
+def test_a_repair_that_waits_for_an_error_that_nobody_handles_is_verified():
+    words = ("verify", "get-imports-guarded-flash-attn", "--json")
+    done = hotfix(*words, path=stack("4.49.0", None), env={"CUDA_VISIBLE_DEVICES": ""})
+    assert [proof["result"] for proof in done.json["proofs"]] == ["verified"]
+
+
 def test_a_torch_that_cannot_be_imported_is_an_error_of_the_command(tmp_path):
     (tmp_path / "torch.py").write_text("raise OSError('libcudart.so.12: cannot open shared object file')\n")
     done = hotfix("verify", "adamw-removed", path=(tmp_path,))

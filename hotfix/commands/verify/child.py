@@ -143,8 +143,8 @@ def _run(case: Any, target: Any, at: Path) -> None:
     with Testbed() as testbed:
         try:
             tensors = collect(case(testbed, target))
-        except Exception as error:  # the error is the result of the case
-            result["error"] = [type(error).__name__, str(error)]
+        except Exception as _hotfix_error:  # the error is the result of the case
+            result["error"] = [type(_hotfix_error).__name__, str(_hotfix_error)]
         else:
             result["tensors"] = str(at / f"{len(list(at.glob('*.pt')))}.pt")
             torch.save(tensors, result["tensors"])

@@ -206,7 +206,7 @@ def _proved(
     return replace(proof, result=VERIFIED, reason=reason)
 
 
-_NEEDS_FLASH = re.compile(r"flash|cuda|triton", re.IGNORECASE)
+_NEEDS_FLASH = re.compile(r"\b_?flash|cuda|triton", re.IGNORECASE)
 
 
 def _is_of_the_bug(fix: Fix, result: dict[str, Any]) -> bool:
