@@ -85,11 +85,10 @@ def run(stack: Stack, keep: bool = False) -> dict[str, Any]:
 
 
 def _install(stack: Stack, place: Path) -> Path:
-    from uv import find_uv_bin
-
-    uv = str(find_uv_bin())
+    beside = Path(sys.executable).with_name("uv")
+    uv = str(beside) if beside.exists() else "uv"
     shutil.rmtree(place, ignore_errors=True)
-    subprocess.run([uv, "venv", "--quiet", "--python", stack.python, str(place)], check=True)
+    subprocess.run([uv, "venv", "--quiet", "--python", _interpreter(stack.python), str(place)], check=True)
     python = place / "bin" / "python"
     wanted = [f"transformers=={stack.transformers}", f"torch=={stack.torch}", "accelerate", "peft", "trl", "numpy"]
     wanted += ["torchvision", "pillow"]
@@ -100,6 +99,13 @@ def _install(stack: Stack, place: Path) -> Path:
     kept = [f"{name}=={version}" for name, version in _versions(python).items()]
     subprocess.run([uv, "pip", "install", "--quiet", "--python", str(python), *ours, *kept], check=True)
     return python
+
+
+def _interpreter(version: str) -> str:
+    """A Python of this version: one of pyenv's, or whatever uv finds without a download."""
+    place = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    candidates = sorted(place.glob(f"{version}.*/bin/python"), reverse=True)
+    return str(candidates[0]) if candidates else version
 
 
 def _versions(python: Path) -> dict[str, str]:

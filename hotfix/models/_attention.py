@@ -6,6 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from hotfix.patching import scope
+from hotfix.patching.asked import is_compiling
 
 if TYPE_CHECKING:
     import torch
@@ -105,9 +106,7 @@ def are_lengths_of(states: torch.Tensor, ends: torch.Tensor, longest: Any) -> bo
             cannot pass it to the kernel.
     """
     if not isinstance(longest, int):
-        import torch
-
-        if torch.compiler.is_compiling():
+        if is_compiling():
             return False
         longest = int(longest)
     tokens = states.shape[0] * states.shape[1]

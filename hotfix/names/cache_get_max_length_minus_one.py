@@ -20,6 +20,7 @@ from typing import Any, Callable
 
 from hotfix.fix import Fix
 from hotfix.names import caches
+from hotfix.patching.asked import is_compiling
 
 MODULE = "transformers.cache_utils"
 
@@ -40,11 +41,10 @@ FIX = Fix(
 )
 def none_for_no_maximum(original: Callable[..., Any]) -> Callable[..., Any]:
     """The maximum, or None, for callers that expect None."""
-    import torch
 
     def ask(*args: Any, **kwargs: Any) -> Any:
         alone = len(args) == 1 and not kwargs
-        if alone and not torch.compiler.is_compiling() and caches.is_asked_the_old_way(sys._getframe(1)):
+        if alone and not is_compiling() and caches.is_asked_the_old_way(sys._getframe(1)):
             return caches.maximum(args[0])
         return original(*args, **kwargs)
 

@@ -531,7 +531,9 @@ def _reads_all_names(frame: types.FrameType) -> bool:
 def is_compiling() -> bool:
     """Whether `torch.compile` traces this call: then no frame may be read."""
     compiler: Any = sys.modules.get("torch.compiler")
-    return compiler is not None and bool(compiler.is_compiling())
+    if not hasattr(compiler, "is_compiling"):  # torch before 2.3
+        compiler = sys.modules.get("torch._dynamo")
+    return hasattr(compiler, "is_compiling") and bool(compiler.is_compiling())
 
 
 def missing(instance: Any, owner: type, name: str) -> AttributeError:

@@ -16,8 +16,10 @@ from typing import Any, Callable, TypeVar
 
 from .. import asking
 from . import live
+from .asked import is_compiling
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_is_compiling = is_compiling
 
 # Wrappers of these packages only pass calls through; the wrapped object decides.
 _PASS_THROUGH = frozenset({"torch", "accelerate", "peft", "deepspeed", "functools", "contextlib", "hotfix"})
@@ -182,11 +184,6 @@ def _is_from(function: types.FunctionType, packages: Any) -> bool:
 def _your_own(function: types.FunctionType) -> str:
     # While torch.compile traces, `__qualname__` is a descriptor.
     return f"{function.__name__ if _is_compiling() else function.__qualname__} is your own"
-
-
-def _is_compiling() -> bool:
-    torch: Any = sys.modules.get("torch")
-    return torch is not None and bool(torch.compiler.is_compiling())
 
 
 def _root(module: Any) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 
 from hotfix.fix import Fix
+from hotfix.patching.asked import is_compiling
 
 FIX = Fix(
     title="ValueError: Image features and image tokens do not match, in LLaVA-NeXT and LLaVA-OneVision",
@@ -53,8 +54,7 @@ FIX.edits(
 
 def is_expanded() -> bool:
     """Whether the caller is the forward of a model whose image tokens were counted by the processor."""
-    torch = sys.modules["torch"]
-    if torch.compiler.is_compiling():
+    if is_compiling():
         return True
     frame = sys._getframe(1)
     for _ in range(6):

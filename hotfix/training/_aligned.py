@@ -6,6 +6,8 @@ import inspect
 from functools import cache
 from typing import Any, Callable
 
+from hotfix.patching.asked import is_compiling
+
 
 def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any = None) -> Callable[..., Any]:
     """The loss for labels that are aligned with their logits, if `loss_function` shifts labels itself.
@@ -28,7 +30,6 @@ def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any =
         return loss_function  # type: ignore[no-any-return]
 
     def loss(logits: Any, labels: Any, **others: Any) -> Any:
-        from torch.compiler import is_compiling
         from torch.nn.functional import pad
 
         is_moved = _have_to_be_moved(labels, decoder_input_ids)
