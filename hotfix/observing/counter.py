@@ -25,6 +25,7 @@ from threading import get_ident
 from types import FrameType
 from typing import Any, Callable, Optional
 
+from ..patching import asked
 from ..trigger import Call, Trigger
 
 __all__ = ["Counted", "Counter", "First"]
@@ -312,8 +313,9 @@ def _prepare() -> None:
     """Find torch's test for tracing; a program that compiles has imported torch before."""
     global _is_compiling
     compiler: Any = sys.modules.get("torch.compiler")
-    dynamo: Any = sys.modules.get("torch._dynamo")
-    _is_compiling = getattr(compiler, "is_compiling", None) or getattr(dynamo, "is_compiling", None) or _is_compiling
+    _is_compiling = getattr(compiler, "is_compiling", None) or (
+        asked.is_compiling if "torch" in sys.modules else _never
+    )
 
 
 def _caller() -> str:

@@ -530,10 +530,25 @@ def _reads_all_names(frame: types.FrameType) -> bool:
 
 def is_compiling() -> bool:
     """Whether `torch.compile` traces this call: then no frame may be read."""
+    if _torch_is_old():
+        return _old_torch_traces()
     compiler: Any = sys.modules.get("torch.compiler")
-    if not hasattr(compiler, "is_compiling"):  # torch before 2.3
-        compiler = sys.modules.get("torch._dynamo")
-    return hasattr(compiler, "is_compiling") and bool(compiler.is_compiling())
+    return compiler is not None and bool(compiler.is_compiling())
+
+
+def _torch_is_old() -> bool:
+    """Whether torch is older than 2.3, which cannot answer, and traces no access to `sys.modules`."""
+    return "torch" in sys.modules and not hasattr(sys.modules.get("torch.compiler"), "is_compiling")
+
+
+def _old_torch_traces() -> bool:
+    context: Any = getattr(sys.modules.get("torch._guards"), "TracingContext", None)
+    now = getattr(context, "try_get", None) or getattr(context, "get", None)  # 2.0 and 2.1 have the second one
+    return now is not None and now() is not None
+
+
+for _function in (_torch_is_old, _old_torch_traces):  # called while code is traced, and not part of the graph
+    _function._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def missing(instance: Any, owner: type, name: str) -> AttributeError:

@@ -537,7 +537,7 @@ print(torch._dynamo.utils.counters["graph_break"], layer.forward(x).tolist())
 
 
 def test_a_compiled_graph_is_whole_and_its_calls_are_not_counted(world):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", minversion="2.3", reason="earlier ones cannot compile the toy, with hotfix or without")
     plant(world, targets=["Layer.forward", "Layer.halve"], body="return bool((call['x'] > 1).any())")
     without = world.run(COMPILED, HOTFIX="0").stdout
     assert without == world.run(COMPILED, **OBSERVE).stdout

@@ -14,29 +14,37 @@ from hotfix.patching import asked, scope
 ON_NEW_TORCH_ALONE = {"models/qwenvl_v5_stale_rope_deltas_forward.py"}  # transformers 5 needs torch 2.4
 
 
-def module(name: str, answer: bool | None = None) -> types.ModuleType:
+def module(name: str, **members: object) -> types.ModuleType:
     made = types.ModuleType(name)
-    if answer is not None:
-        made.is_compiling = lambda: answer  # type: ignore[attr-defined]
+    vars(made).update(members)
     return made
 
 
+def guards(reader: str, context: object) -> types.ModuleType:
+    return module("torch._guards", TracingContext=types.SimpleNamespace(**{reader: lambda: context}))
+
+
+TORCH = module("torch")
+
+
 @pytest.mark.parametrize(
-    ("compiler", "dynamo", "expected"),
+    ("modules", "expected"),
     [
-        (None, None, False),  # torch is not imported
-        (module("torch.compiler", True), None, True),
-        (module("torch.compiler", False), module("torch._dynamo", True), False),
-        (module("torch.compiler"), None, False),  # torch 2.1 and 2.2, before the first compilation
-        (module("torch.compiler"), module("torch._dynamo", True), True),
-        (None, module("torch._dynamo", True), True),  # torch 2.0
+        ((), False),
+        ((TORCH, module("torch.compiler", is_compiling=lambda: True)), True),
+        ((TORCH, module("torch.compiler", is_compiling=lambda: False), guards("try_get", 1)), False),
+        ((TORCH, module("torch.compiler")), False),
+        ((TORCH, module("torch.compiler"), guards("try_get", None)), False),  # torch 2.2
+        ((TORCH, module("torch.compiler"), guards("try_get", object())), True),
+        ((TORCH, guards("get", None)), False),  # torch 2.0
+        ((TORCH, guards("get", object())), True),
     ],
 )
-def test_the_question_has_an_answer_with_every_torch(monkeypatch, compiler, dynamo, expected):
-    for made, name in ((compiler, "torch.compiler"), (dynamo, "torch._dynamo")):
+def test_the_question_has_an_answer_with_every_torch(monkeypatch, modules, expected):
+    for name in ("torch", "torch.compiler", "torch._guards"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-        if made is not None:
-            monkeypatch.setitem(sys.modules, name, made)
+    for made in modules:
+        monkeypatch.setitem(sys.modules, made.__name__, made)
     assert asked.is_compiling() is expected
     assert scope._is_compiling() is expected
 
