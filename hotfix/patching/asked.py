@@ -19,7 +19,7 @@ import os
 import sys
 import types
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, TypeVar
 
 from ..errors import Refusal
 from . import traced
@@ -528,6 +528,20 @@ def _reads_all_names(frame: types.FrameType) -> bool:
     return bool(_asking.asker(frame, "()") == "plain")  # no attribute has this name: it is a call of `getattr`
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def settled(function: _Function) -> _Function:
+    """Mark a function whose result is a constant in a graph of ``torch.compile``.
+
+    Its arguments must be names, classes or code. It is called while the graph is made, and is not traced: the state it
+    reads and keeps would break the graph, or force a recompilation. ``torch.compiler.assume_constant_result`` sets the
+    same attribute, but would import torch.
+    """
+    function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    return function
+
+
 def is_compiling() -> bool:
     """Whether `torch.compile` traces this call: then no frame may be read."""
     if _torch_is_old():
@@ -536,19 +550,17 @@ def is_compiling() -> bool:
     return compiler is not None and bool(compiler.is_compiling())
 
 
+@settled
 def _torch_is_old() -> bool:
     """Whether torch is older than 2.3, which cannot answer, and traces no access to `sys.modules`."""
     return "torch" in sys.modules and not hasattr(sys.modules.get("torch.compiler"), "is_compiling")
 
 
+@settled
 def _old_torch_traces() -> bool:
     context: Any = getattr(sys.modules.get("torch._guards"), "TracingContext", None)
     now = getattr(context, "try_get", None) or getattr(context, "get", None)  # 2.0 and 2.1 have the second one
     return now is not None and now() is not None
-
-
-for _function in (_torch_is_old, _old_torch_traces):  # called while code is traced, and not part of the graph
-    _function._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def missing(instance: Any, owner: type, name: str) -> AttributeError:

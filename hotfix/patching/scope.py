@@ -12,30 +12,18 @@ import sys
 import types
 from functools import cache
 from pathlib import Path
-from typing import Any, Callable, TypeVar
+from typing import Any
 
 from .. import asking
-from . import live
-from .asked import is_compiling
+from . import asked, live
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-_is_compiling = is_compiling
+settled = asked.settled
+_is_compiling = asked.is_compiling
 
 # Wrappers of these packages only pass calls through; the wrapped object decides.
 _PASS_THROUGH = frozenset({"torch", "accelerate", "peft", "deepspeed", "functools", "contextlib", "hotfix"})
 
 _OURS = str(Path(__file__).parents[1])  # a repaired function may have our code
-
-
-def settled(function: _Function) -> _Function:
-    """Mark a function whose result is a constant in a graph of ``torch.compile``.
-
-    Its arguments must be names, classes or code. It is called while the graph is made, and is not traced: the state it
-    reads and keeps would break the graph, or force a recompilation. ``torch.compiler.assume_constant_result`` sets the
-    same attribute, but would import torch.
-    """
-    function._dynamo_marked_constant = True  # type: ignore[attr-defined]
-    return function
 
 
 _left_alone: dict[str, str] = {}
