@@ -12,6 +12,7 @@ import linecache
 import sys
 import types
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, Optional, Union
@@ -339,6 +340,14 @@ class _Recoding:
         return f"Its body was {target.way.verb}; every copy of the function has the new one.{rest}"
 
 
+def _attributes_of(raw: Any) -> dict[str, Any]:
+    """The docstring of a function and the attributes that were set on it, without the function that it wraps."""
+    function = live.below_descriptor(raw)
+    attributes = {"__doc__": getattr(function, "__doc__", None), **getattr(function, "__dict__", {})}
+    attributes.pop("__wrapped__", None)
+    return attributes
+
+
 class _Wrapping:
     """A name whose object was replaced by closures around it.
 
@@ -356,6 +365,8 @@ class _Wrapping:
         self.steps: list[_Step] = []
         self.ours: tuple[Any, ...] = ()
         self.refused = 0
+        self._attributes = _attributes_of(self.original)
+        self._theirs: dict[str, Any] = {}
 
     def has(self, target: Target) -> bool:
         return any(step.target is target for step in self.steps)
@@ -374,12 +385,22 @@ class _Wrapping:
         steps = _in_order(steps)
         wanted, ours = self._built(steps)
         present = self.installed
+        self._carry_over(wanted)
         if self.site.holds() is present:
             setattr(self.site.owner, self.site.name, wanted)
         _record_places(self.site, self.steps, steps, wanted, live.below_descriptor(wanted))
         self.installed, self.ours, self.steps = wanted, ours, steps
         if self.is_defined_here():
             self.refused = live.rebind(present, wanted)
+
+    def _carry_over(self, wanted: Any) -> None:
+        """Give the next object what others have set on this one and those before, as the docstring of a decorator."""
+        present, before = _attributes_of(self.installed), self._attributes
+        self._theirs.update({name: value for name, value in present.items() if before.get(name, before) is not value})
+        for name, value in self._theirs.items():
+            with suppress(AttributeError, TypeError):  # a function written in C
+                setattr(live.below_descriptor(wanted), name, value)
+        self._attributes = _attributes_of(wanted)
 
     def blocked(self) -> Optional[str]:
         """Why it cannot be undone, as a sentence, or None."""

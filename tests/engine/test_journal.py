@@ -369,6 +369,22 @@ def test_attributes_of_the_original_are_not_those_of_the_wrapper(lab: Lab) -> No
     journal.uninstall()
 
 
+def test_a_docstring_and_an_attribute_that_others_set_on_the_wrapper_stay_after_it(lab: Lab) -> None:
+    """A decorator of a class may describe the constructor that the class inherits."""
+    toy, journal, first, second = lab.module(text=TEXT), Journal(), lab.fix("a-wrap"), lab.fix("b-wrap")
+    original = toy.scale
+    first.wraps("toys.toy:scale")(around)
+    second.wraps("toys.toy:scale")(around)
+    put(journal, first, toy)
+    toy.scale.__doc__, toy.scale.checked = "Scale x by two.", True
+    put(journal, second, toy)
+    assert toy.scale is not original
+    assert (toy.scale.__doc__, toy.scale.checked) == ("Scale x by two.", True)
+    assert journal.uninstall() == []
+    assert toy.scale is original
+    assert (toy.scale.__doc__, vars(toy.scale)) == ("Scale x by two.", {"checked": True})
+
+
 def test_a_wrapper_that_takes_other_arguments_is_refused_with_both(lab: Lab) -> None:
     toy, fix = lab.module(text=TEXT), lab.fix("a-wrap")
     fix.wraps("toys.toy:scale")(lambda original: lambda x, other=2: original(x, other))
