@@ -294,6 +294,10 @@ def make(
 
     def outcomes_of(entry: Entry) -> list[Outcome]:
         try:
+            if entry.id not in touched and _has_nothing_to_do(entry, catalogue):
+                idle = _idle(entry, switches, off if entry.id not in on else "")
+                if idle is not None:
+                    return idle
             return [outcome for _, outcomes in of(entry) for outcome in outcomes]
         except Exception as error:
             reason = f"The fix cannot be loaded: {type(error).__name__}: {error}"
@@ -380,6 +384,26 @@ class _Later(Sequence[Outcome]):
 def _has_nothing_to_do(entry: Entry, catalogue: Catalogue) -> bool:
     """Whether the installed release is known to have all its targets right, so that no file needs to be read."""
     return all(catalogue.is_known_good(key.partition(":")[0], releases) for key, releases in entry.targets.items())
+
+
+def _idle(entry: Entry, switches: Policy, off: str) -> Optional[list[Outcome]]:
+    """The outcomes of a fix with nothing to do, without importing it; None if its evidence does not tell.
+
+    Args:
+        entry: the fix.
+        switches: the switches in force.
+        off: the reason why it is not selected although the switches allow it.
+    """
+    if entry.fix is not None or switches.disabled(entry.id, entry.kind, entry.optin, entry.group) or off:
+        return None
+    outcomes = []
+    for name in entry.targets:
+        judgement = None if "*" in name else verdict.judge_name_from_sweep(entry.id, name)
+        if judgement is None:
+            return None
+        result = judgement.verdict, State.SKIPPED, False, judgement.reason, judgement.source, judgement.harmless
+        outcomes.append(Outcome(entry.id, name, *result))
+    return outcomes
 
 
 def _is(target: Target, name: str) -> bool:

@@ -77,13 +77,27 @@ def judge_from_sweep(fix: Fix, target: Target) -> Optional[Judgement]:
     For reports only: hotfix does not watch modules that an examined release has right, and would have to read hundreds
     of them.
     """
-    package = target.module.partition(".")[0]
+    return _judge_from_sweep(evidence_file(fix), target.key, target.module, target.qualname)
+
+
+def judge_name_from_sweep(id: str, name: str) -> Optional[Judgement]:
+    """The same for a fix of hotfix's own that is not imported for it.
+
+    Args:
+        id: id of the fix.
+        name: ``module:qualname``, as the index lists it.
+    """
+    return _judge_from_sweep(EVIDENCE / f"{id}.json", name, *name.split(":"))
+
+
+def _judge_from_sweep(file: Path, key: str, module: str, qualname: str) -> Optional[Judgement]:
+    package = module.partition(".")[0]
     release = installed.version(package)
-    entry = _file(evidence_file(fix)).get(target.key, {})
     if release is None:
         return None
+    entry = _file(file).get(key, {})
     if _is_in(release, entry.get("absent", ())):
-        return Judgement(Verdict.ABSENT, f"{_release(package)} has no {target.qualname} in {target.module}.")
+        return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
     for digest, runs in entry.get("fixed", {}).items():
         if _is_in(release, runs):
             return Judgement(Verdict.FIXED, f"{_release(package)} was examined; its source ({digest}) is good.", digest)

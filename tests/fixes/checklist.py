@@ -167,7 +167,8 @@ def _standing(function: Any) -> Any:
 
 
 def _looks(function: Any) -> tuple[Any, ...]:
-    names = function.__module__, function.__name__, function.__qualname__, function.__doc__
+    # The docstring that a program sees: another repair may be a wrapper, on which a decorator has set it.
+    names = function.__module__, function.__name__, function.__qualname__, _standing(function).__doc__
     return (*names, inspect.signature(function))  # which has the defaults
 
 
