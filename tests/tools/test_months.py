@@ -40,7 +40,24 @@ def test_a_fix_has_the_worst_result_of_its_functions():
     assert row_of(page, "[`y`]")[1:] == ["·", ""]
     assert row_of(page, "[`z`]")[1:] == ["", "n"]
     assert row_of(page, "`x`")[1:] == ["4.36.2", "failed", "it raises / E"]
-    assert row_of(page, "4.36.2 | 2.1.2")[3:] == ["numpy 1.26.4", "1", "1", "0", "1", "9"]
+    assert row_of(page, "4.36.2 | 2.1.2")[3:] == ["numpy 1.26.4", "1", "0", "1", "0", "1", "9"]
+
+
+def test_a_stand_in_takes_the_place_of_a_missing_part_and_a_failure_stays_one(monkeypatch):
+    """Of four proofs that verify could not try, the testbed has three, one of them with a failure."""
+    proofs = [proof(name, "not here") for name in ("x", "y", "z", "w")] + [proof("v", "verified")]
+    cells = {"x": "repaired", "y": "untouched", "z": "wrong"}
+    fixes = {name: {"a:b": {"4.49.0": {"result": word, "reason": "R"}}} for name, word in cells.items()}
+    commands: list[list[str]] = []
+    monkeypatch.setattr(months, "_add", lambda python, ours: None)
+    monkeypatch.setattr(months, "_output", lambda command, **_: commands.append(command))
+    monkeypatch.setattr(months.matrix_results, "read", lambda folder: {"fixes": fixes})
+    chosen = next(item for item in months.STACKS if item.transformers == "4.49.0")
+    months._try_stand_ins(months.Path("python"), chosen, proofs)
+    assert [item["result"] for item in proofs] == ["stand-in", "stand-in", "failed", "not here", "verified"]
+    assert [word for word in commands[0] if len(word) == 1] == ["w", "x", "y", "z"]
+    page = months.rendered({"4.49.0": stack("4.49.0", *proofs)})
+    assert [row_of(page, f"[`{name}`]")[1] for name in "xyzwv"] == ["s", "s", "**X**", "·", "v"]
 
 
 @pytest.mark.parametrize(
