@@ -162,6 +162,15 @@ class Surface:
                 self.converters = _strings(ast.Tuple([key for key in statement.value.keys if key], ast.Load()))
             if any(_name(target) == "__all__" for target in targets) and statement.value is not None:
                 self.exported.update(_strings(statement.value))
+            if any(isinstance(target, ast.Name) and target.id == "__getattr__" for target in targets):
+                self._take_answered(statement.value)
+
+    def _take_answered(self, made: Optional[ast.expr]) -> None:
+        """The names in the tables of ``__getattr__ = deprecate_attr(__name__, rename={...})``, for which it answers."""
+        tables = [word.value for word in made.keywords] if isinstance(made, ast.Call) else []
+        self.is_open = self.is_open or not tables or not all(isinstance(each, ast.Dict) for each in tables)
+        for each in tables:
+            self.bound.update(dict.fromkeys(_strings(ast.Tuple(getattr(each, "keys", []), ast.Load())), ""))
 
     def _take_declared(self, tree: ast.Module) -> None:
         for node in ast.walk(tree):

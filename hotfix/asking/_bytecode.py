@@ -103,6 +103,18 @@ class Code:
             return "FAST", index >> 4 if stores else index & 15
         return name.partition("_")[2], index >> (name == "LOAD_GLOBAL" and HAS_TABLE)
 
+    def local(self, at: int) -> Optional[str]:
+        """The name of the local variable, or of the one of an enclosing function, that an instruction loads."""
+        name, index, code = self.name(at), self.argument(at), self.object
+        if name in ("LOAD_FAST", "LOAD_FAST_CHECK"):
+            return code.co_varnames[index]
+        if name not in ("LOAD_DEREF", "LOAD_CLASSDEREF"):
+            return None
+        if HAS_TABLE:  # one list of all variables
+            cells = (cell for cell in code.co_cellvars if cell not in code.co_varnames)
+            return (*code.co_varnames, *cells, *code.co_freevars)[index]
+        return (*code.co_cellvars, *code.co_freevars)[index]
+
     def jump(self, at: int) -> Optional[int]:
         """The target of a jump instruction, or None."""
         op = self.raw[at]

@@ -18,6 +18,8 @@ _EXPECTING = {
     *(("unittest.case", "handle"), ("_pytest.python_api", "raises"), ("_pytest.raises", "raises")),
     ("doctest", "__run"),
 }
+# Functions that run a test, which may be marked as one that fails.
+_RUNNING = {("unittest.case", "run"), ("_pytest.runner", "pytest_runtest_call")}
 _SKIPPING = {"SkipTest", "Skipped"}  # errors that a test runner expects
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
 _SUBSCRIPTS = {"BINARY_SUBSCR", "BINARY_SLICE"}
@@ -150,13 +152,15 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_
                 return True
             if how == "import":
                 errors = {_imported(kind) for kind in errors}
+        if (module, function) in _RUNNING and _is_failure_expected(frame):
+            return True
         remaining: set[Error] = set()
-        may_stop = False
+        may_stop = (module, function) in _RUNNING
         is_function = frame.f_code.co_flags & _OPTIMIZED
         for kind in errors:
             fate = _fate(frame, kind)
             remaining |= fate.escapes
-            may_stop = may_stop or bool(fate.caught)
+            may_stop = may_stop or bool(fate.caught) or fate.is_of_now
             for how, does in fate.caught:
                 if how == "manager":
                     counts = is_near and issubclass(error, ImportError)
@@ -180,6 +184,13 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_
 def handles(error: type[BaseException], frame: types.FrameType) -> bool:
     """Whether a frame has a handler of its own for an error at its current place."""
     return _SUPPORTED and bool(_fate(frame, error).caught)
+
+
+def _is_failure_expected(frame: types.FrameType) -> bool:
+    """Whether a test that a frame runs is marked as one that fails."""
+    local = frame.f_locals
+    marks = getattr(local.get("item"), "iter_markers", None)
+    return bool(local.get("expecting_failure")) or (marks is not None and any(marks(name="xfail")))
 
 
 def _falls_back(frame: types.FrameType) -> bool:
@@ -221,16 +232,19 @@ def _code(frame: types.FrameType) -> Code:
 
 
 def _walk(frame: types.FrameType, code: Code) -> Walk:
-    return Walk(code, looking_up(frame.f_globals, None if frame.f_code.co_flags & _OPTIMIZED else frame.f_locals))
+    is_function = frame.f_code.co_flags & _OPTIMIZED
+    return Walk(code, looking_up(frame.f_globals, None if is_function else frame.f_locals), frame)
 
 
 def _fate(frame: types.FrameType, error: Error) -> Fate:
-    """The fate of an error in a frame, cached by place."""
+    """The fate of an error in a frame, cached by place unless it depends on variables."""
     key = (id(frame.f_code), frame.f_lasti, error)
     fate = _fates.get(key)
     if fate is None:
         code = _code(frame)
-        fate = _fates[key] = _walk(frame, code).fate(code.place(frame.f_lasti), error)
+        fate = _walk(frame, code).fate(code.place(frame.f_lasti), error)
+        if not fate.is_of_now:
+            _fates[key] = fate
     return fate
 
 

@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any, Callable, NamedTuple, Optional
 
-from ._bytecode import CALLS, ENDS, HAS_TABLE, Code
+from ._bytecode import CALLS, ENDS, HAS_TABLE, NAMES, Code
 
 Error = Optional[type[BaseException]]
 """The class of an error, or None if unknown."""
@@ -37,10 +37,12 @@ class Fate(NamedTuple):
             an unknown context manager. Second its effect: ``nothing`` if it neither calls anything nor keeps the error,
             ``instead`` if the frame uses the requested value and now has a substitute, ``reports`` if it reports the
             error.
+        is_of_now: whether it depends on the present values of the frame's variables.
     """
 
     escapes: frozenset[Error]
     caught: frozenset[tuple[str, str]]
+    is_of_now: bool = False
 
 
 class _State(NamedTuple):
@@ -57,17 +59,24 @@ class _Earlier(BaseException):
     """Represents an error that was already being handled before the current one."""
 
 
+class _Made(BaseException):
+    """Represents an error that a function of the program makes of another one, to raise it."""
+
+
 class Walk:
     """The paths of an error through the handlers of one code object.
 
     Args:
         code: the code that is running.
         look_up: returns the value of a global name, or raises KeyError.
+        local: the frame that runs it, for the values of its variables; None if there is none.
     """
 
-    def __init__(self, code: Code, look_up: Callable[[str], Any]) -> None:
+    def __init__(self, code: Code, look_up: Callable[[str], Any], local: Optional[types.FrameType] = None) -> None:
         self._code = code
         self._look_up = look_up
+        self._local = local
+        self._is_of_now = False
         self._escapes: set[Error] = set()
         self._caught: set[tuple[str, str]] = set()
         self._is_used = False
@@ -83,21 +92,31 @@ class Walk:
             while state is not None and state not in seen:
                 seen.add(state)
                 state = self._step(state)
-        return Fate(frozenset(self._escapes), frozenset(self._caught))
+        return Fate(frozenset(self._escapes), frozenset(self._caught), self._is_of_now)
 
-    def value(self, at: int) -> Any:
-        """The value that an instruction pushes, if it is a global name, an attribute of one, a constant or a tuple."""
+    def value(self, at: int, of_now: bool = False) -> Any:
+        """The value that an instruction pushes, if it is a global name, an attribute of one, a constant or a tuple.
+
+        Args:
+            at: the instruction.
+            of_now: whether the present value of a local variable, or of one of its attributes, will do.
+        """
         code, name = self._code, self._code.name(at)
         try:
             if name in ("LOAD_NAME", "LOAD_GLOBAL"):
                 return self._look_up(code.named(at))
             if name in ("LOAD_ATTR", "LOAD_METHOD"):
-                base = self.value(code.pushed_by(at))
-                return vars(base)[code.named(at)] if isinstance(base, _WITH_ATTRIBUTES) else _UNKNOWN
+                base = self.value(code.pushed_by(at), of_now)
+                if isinstance(base, _WITH_ATTRIBUTES):
+                    return vars(base)[code.named(at)]
+                return _attribute(base, code.named(at)) if of_now and base is not _UNKNOWN else _UNKNOWN
+            if of_now and self._local is not None and (variable := code.local(at)) is not None:
+                self._is_of_now = True
+                return self._local.f_locals[variable]
         except KeyError:
             return _UNKNOWN
         if name == "BUILD_TUPLE":
-            return tuple(self.value(code.pushed_by(at, above)) for above in range(code.argument(at)))
+            return tuple(self.value(code.pushed_by(at, above), of_now) for above in range(code.argument(at)))
         return code.object.co_consts[code.argument(at)] if name == "LOAD_CONST" else _UNKNOWN
 
     # -- one step ------------------------------------------------------------------------------------------------------
@@ -161,7 +180,7 @@ class Walk:
     def _match(self, state: _State) -> Optional[_State]:
         """Follow an except clause: the path on which it matches, the path on which it does not, or both."""
         code, at = self._code, state.at
-        classes = _classes(self.value(code.pushed_by(at)))
+        classes = _classes(self.value(code.pushed_by(at), of_now=True))
         matches = _matches(state.error, classes)
         while (target := code.jump(at)) is None:
             at += 2
@@ -194,12 +213,15 @@ class Walk:
         """The class of the error that a raise statement raises."""
         code, count = self._code, self._code.argument(state.at)
         source = code.pushed_by(state.at, count - 1) if count else -1
-        if code.name(source) in CALLS:
+        is_made = code.name(source) in CALLS
+        if is_made:
             source = code.call(source)[0]
         if count == 0 or (source >= 0 and code.variable(source) == state.bound):
             return state.handled[-1] if state.handled else state.error
-        value = self.value(source)
-        return value if isinstance(value, type) and issubclass(value, BaseException) else None
+        value = self.value(source, of_now=is_made)  # a variable that is raised itself may be assigned on the way there
+        if isinstance(value, type) and issubclass(value, BaseException):
+            return value
+        return _Made if is_made and isinstance(value, types.FunctionType) else None
 
     # -- context managers ----------------------------------------------------------------------------------------------
 
@@ -249,6 +271,20 @@ def looking_up(names: dict[str, Any], local: Optional[dict[str, Any]] = None) ->
     return look_up
 
 
+def _attribute(subject: Any, name: str) -> Any:
+    """An attribute as it is stored in an object or its class; no code of the object runs.
+
+    Raises:
+        KeyError: it has none of this name.
+    """
+    try:
+        own: dict[str, Any] = object.__getattribute__(subject, "__dict__")
+    except AttributeError:  # it has slots
+        own = {}
+    spaces = (own, *map(vars, type(subject).__mro__))
+    return next((space[name] for space in spaces if name in space), _UNKNOWN)
+
+
 def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
     """Whether the context managers of a class stop errors: not if `__exit__` returns nothing, or is written in C."""
     leave = getattr(kind, "__exit__", None) or getattr(kind, "__aexit__", None)
@@ -274,7 +310,10 @@ def _speaks_of(function: types.FunctionType, error: Error) -> bool:
     values = [space[name] for name in names for space in spaces if name in space]
     kinds = [kind for kind in values if isinstance(kind, type) and issubclass(kind, BaseException)]
     classes: list[Error] = [kind for kind in kinds if kind not in _BROAD]
-    return _matches(error, classes) is True if classes else not {"issubclass", "suppress"}.isdisjoint(names)
+    if classes:
+        return _matches(error, classes) is True
+    compares = any(NAMES[op] == "CONTAINS_OP" for op in function.__code__.co_code[::2])
+    return compares or not {"isinstance", "issubclass", "suppress"}.isdisjoint(names)
 
 
 def _classes(value: Any) -> list[Error]:
@@ -286,6 +325,7 @@ def _classes(value: Any) -> list[Error]:
 
 def _matches(error: Error, classes: list[Error]) -> Optional[bool]:
     """Whether one of these classes matches an error; None if unknown."""
+    error = None if error is _Made else error
     for kind in classes:
         if kind is not None and (issubclass(error, kind) if error else kind in _BROAD):
             return True
@@ -295,6 +335,8 @@ def _matches(error: Error, classes: list[Error]) -> Optional[bool]:
 def _how(error: Error, classes: list[Error]) -> str:
     """Whether an except clause names the error or is broad; an unknown class counts as broad."""
     for kind in classes:
-        if kind and (issubclass(kind, _NAMED) or (kind not in _BROAD and error and issubclass(error, kind))):
+        # Where the program raises what a function makes, any class of errors may be the one.
+        matches = kind and error and (issubclass(kind, Exception) if error is _Made else issubclass(error, kind))
+        if kind and (issubclass(kind, _NAMED) or (kind not in _BROAD and matches)):
             return "named"
     return "broad"
