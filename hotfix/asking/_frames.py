@@ -108,7 +108,9 @@ def is_passed_on(error: type[BaseException], frame: Optional[types.FrameType]) -
     return True
 
 
-def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_module: bool = False) -> bool:
+def is_handled(
+    error: type[BaseException], frame: Optional[types.FrameType], of_module: bool = False, library: str = ""
+) -> bool:
     """Whether the program is prepared for an error raised in a frame, or in a call that this frame makes.
 
     In this frame any handler counts. Further up, a handler counts if it names the error or is in module-level code. A
@@ -119,18 +121,22 @@ def is_handled(error: type[BaseException], frame: Optional[types.FrameType], of_
         error: the class of the error.
         frame: the frame that raises the error, or calls the code that does.
         of_module: whether the error is about a name of a module.
+        library: the package that was asked for the name. The frame that calls it counts like the one that asks.
 
     Returns:
         True also if it cannot be determined.
     """
     if not _SUPPORTED:
         return True
+    is_inside = bool(library)
     errors: set[Error] = {error}
     is_near, is_caught = True, False
     is_import = of_module or issubclass(error, ImportError)
     below: Optional[types.FrameType] = None
     first: Optional[types.FrameType] = None
     while frame is not None:
+        if is_inside and _module(frame).partition(".")[0] not in (library, "hotfix"):
+            is_near, is_inside = True, False
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed:
             is_near, first, below, frame = False, first or frame, frame, frame.f_back

@@ -153,7 +153,7 @@ def _entry(registry: Any, task: str, frame: Any) -> Optional[tuple[str, dict[str
     row = TASKS.get(name)
     if row is None or registry is not pipelines.PIPELINE_REGISTRY or name in registry.supported_tasks:
         return None
-    if scope.is_handled(FIX.id, KeyError, frame):
+    if scope.is_handled(FIX.id, KeyError, frame, library="transformers"):
         return None
     model = getattr(modeling_auto, row.model)
     entry = {"impl": getattr(pipelines, row.pipeline), "pt": (model,), "default": row.default, "type": "text"}

@@ -148,11 +148,19 @@ def _branches(steps: list[dis.Instruction], numbers: dict[int, int], number: int
     return [numbers[steps[at].argval]] if steps[at].argval in numbers else []
 
 
+_READING = ("get", "keys", "values", "items", "copy")
+
+
 def _straight(steps: list[dis.Instruction], number: int) -> list[str]:
-    """The keys that are read from the attribute before the next jump."""
+    """The keys that are read from the attribute before the next jump, and before anything could change it."""
     keys = []
     while number < len(steps) and "JUMP" not in steps[number].opname and steps[number].opname[:6] != "RETURN":
-        if steps[number].opname == "LOAD_ATTR" and steps[number].argval == _NAME and _key_after(steps, number):
-            keys.append(_key_after(steps, number))
+        if steps[number].opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+            break
+        if steps[number].argval == _NAME:
+            key = _key_after(steps, number) if steps[number].opname == "LOAD_ATTR" else ""
+            if not key and steps[number + 1].argval not in _READING:  # it is assigned, or given to another function
+                break
+            keys += [key] if key else []
         number += 1
     return keys

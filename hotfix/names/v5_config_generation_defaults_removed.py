@@ -238,6 +238,15 @@ def of_old(self: Any, name: str) -> Any:
     Raises:
         AttributeError: it is another name, or the library or code that works without it reads it.
     """
+    from transformers import configuration_utils  # its module
+
+    further_down: Any = super(configuration_utils.PreTrainedConfig, self)
+    if hasattr(further_down, "__getattr__"):  # a class of the program's, which Python would call without hotfix
+        try:
+            return further_down.__getattr__(name)
+        except AttributeError:
+            if asked.is_compiling():
+                raise
     if asked.is_compiling():
         raise asked.missing(self, type(self), self.attribute_map.get(name, name))
     if (name in DEFAULTS or name == "use_cache") and _is_of_others(self):

@@ -232,15 +232,16 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...]) -> bo
     return not is_handled(fix, type(error), sys._getframe(1).f_back)
 
 
-def is_handled(fix: str, error: type[BaseException], frame: Any) -> bool:
+def is_handled(fix: str, error: type[BaseException], frame: Any, library: str = "") -> bool:
     """Whether the program handles an error of the release's own code, and so gets it instead of the repair.
 
     Args:
         fix: id of the fix.
         error: the class of the error.
         frame: the frame that raises it, or calls the code that does.
+        library: the package that was asked for something by its name; any handler of its caller counts.
     """
-    if sys.version_info >= (3, 14) or not asking.is_handled(error, frame):
+    if sys.version_info >= (3, 14) or not asking.is_handled(error, frame, library=library):
         return False
     return not leave_alone(fix, f"the program handles the {error.__name__} itself")
 

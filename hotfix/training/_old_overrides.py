@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import types
 from collections.abc import Iterator
@@ -136,10 +137,31 @@ def _parameters(function: Any, bound: bool) -> tuple[inspect.Parameter, ...]:
     inner = getattr(function, "__wrapped__", None)
     kinds = {parameter.kind for parameter in parameters}
     passes_on = set(_ANY_NUMBER) <= kinds
-    # A decorator that names the number itself takes it; one that names nothing hands on what it is given.
-    if inner is not None and passes_on and "num_items_in_batch" not in _words(function):
+    # A decorator that names the number itself takes it, and one that looks at its arguments may leave it out.
+    if inner is not None and passes_on and _hands_on(function) and "num_items_in_batch" not in _words(function):
         return _parameters(inner, bound)
     return parameters[1:] if bound and parameters and parameters[0].kind not in _ANY_NUMBER else parameters
+
+
+def _hands_on(function: Any) -> bool:
+    """Whether a decorator's function uses its keyword arguments only as a whole, to call another function with them."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return False
+    named = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+    keywords = code.co_varnames[named]
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
+    uses = [number for number, step in enumerate(steps) if _is_among(keywords, step.argval)]
+    return bool(uses) and all(
+        steps[number].opname == "LOAD_FAST" and steps[number + 1].opname in _MERGING for number in uses
+    )
+
+
+_MERGING = ("DICT_MERGE", "CALL_FUNCTION_EX")
+
+
+def _is_among(name: str, argument: Any) -> bool:
+    return name == argument or (isinstance(argument, tuple) and name in argument)  # two variables in one instruction
 
 
 def _names(method: Any) -> set[str]:

@@ -200,6 +200,20 @@ def may_extend_labels(function: Any, owner: Any = None) -> bool:
     return bool(check(inner, type(owner)))
 
 
+def may_adjust_the_number(function: Any, owner: Any = None) -> bool:
+    """Whether a function of the user's, or one that it calls, adds to the number it divides by, or subtracts from it.
+
+    Args:
+        function: such as a loss that makes up for a label that is counted and never predicted. Functions of the library
+            are not looked into.
+        owner: has the methods that it may call.
+    """
+    if function is None or not _reason(function, "", "transformers"):
+        return False
+    definitions = filter(None, (_definition(code) for code in _codes(function, type(owner))))
+    return any(_adjusts(definition) for definition in definitions)
+
+
 def is_number_as_counted(fix: str, trainer: Any, name: str) -> bool:
     """Whether an override of the method that counts labels returns the number of the library's own method unchanged.
 
@@ -278,6 +292,29 @@ def _leaves_out_the_first(node: ast.AST) -> bool:
     if not isinstance(last, ast.Slice) or not isinstance(last.lower, ast.Constant) or last.lower.value != 1:
         return False
     return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
+
+
+def _adjusts(definition: ast.FunctionDef) -> bool:
+    """Whether a definition divides by a sum or a difference, or computes one with the number of labels."""
+    nodes = list(ast.walk(definition))
+    sums = [node for node in nodes if isinstance(node, (ast.BinOp, ast.AugAssign)) and _is_sum(node)]
+    if any(_NUMBER in ast.unparse(node) for node in sums):
+        return True
+    inside = {id(node) for node in sums}
+    divisors = [node.right for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)]
+    names = {node.id for divisor in divisors for node in ast.walk(divisor) if isinstance(node, ast.Name)}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") in names for target in node.targets):
+            divisors.append(node.value)
+        elif isinstance(node, ast.AugAssign) and getattr(node.target, "id", "") in names and id(node) in inside:
+            return True
+    return any(id(part) in inside for divisor in divisors for part in ast.walk(divisor))
+
+
+def _is_sum(node: Any) -> bool:
+    """Whether a node adds or subtracts something other than a constant, such as the small number in front of a zero."""
+    parts = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.value,)
+    return isinstance(node.op, (ast.Add, ast.Sub)) and not any(isinstance(part, ast.Constant) for part in parts)
 
 
 @functools.cache

@@ -86,7 +86,7 @@ def _moves_labels(trainer: Any) -> Any:
     for name in ("get_batch_samples", "_get_num_items_in_batch"):
         if hasattr(trainer, name) and not _passed_on.is_number_as_counted(FIX.id, trainer, name):
             return None
-    if _has_a_prefix(trainer):
+    if _has_a_prefix(trainer) or _makes_up_for_it(trainer):
         return None
     function = trainer.compute_loss_func
     if function is not None:
@@ -113,6 +113,19 @@ def _has_a_prefix(trainer: Any) -> bool:
     for owner, name in ((model, "forward"), (trainer, "compute_loss"), (trainer, "training_step")):
         if _passed_on.may_extend_labels(getattr(owner, name, None), owner):
             scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and adds to the labels")
+            return True
+    return False
+
+
+def _makes_up_for_it(trainer: Any) -> bool:
+    """Whether the program corrects the number by itself."""
+    model = _loss_path.model_of(trainer)
+    for owner, name in (
+        *((trainer, name) for name in ("compute_loss_func", "training_step", "compute_loss")),
+        (model, "forward"),
+    ):
+        if _passed_on.may_adjust_the_number(getattr(owner, name, None), owner):
+            scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and corrects the number")
             return True
     return False
 

@@ -106,7 +106,7 @@ def _wanting(value: Any) -> Any:
 
 
 class _Hooks:
-    """Several hooks, taken out together."""
+    """Several hooks, taken out together; in all else the first one, which is the one of the release."""
 
     def __init__(self, hooks: list[Any]) -> None:
         self.hooks = hooks
@@ -114,6 +114,17 @@ class _Hooks:
     def remove(self) -> None:
         for hook in self.hooks:
             hook.remove()
+
+    def __enter__(self) -> _Hooks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "hooks" not in vars(self):  # it is being copied
+            raise AttributeError(name)
+        return getattr(self.hooks[0], name)
 
 
 def parts_of(model: Any) -> list[Any]:

@@ -54,6 +54,35 @@ FAILING = {
     "ternary": ('return 1.0 if self.config.rope_scaling is None else self.config.rope_scaling["factor"]', [1.0, 2.0]),
 }
 WORKING = {
+    "the key is stored first": (
+        """
+        if self.config.rope_scaling is not None:
+            self.config.rope_scaling["type"] = self.config.rope_scaling.get("rope_type", "default")
+            return self.config.rope_scaling["type"]
+        return "None"
+        """,
+        ["default", "linear"],
+    ),
+    "a method stores the key": (
+        """
+        if self.config.rope_scaling is None:
+            return "None"
+        self.config.rope_scaling.setdefault("factor", 1.0)
+        return self.config.rope_scaling["factor"]
+        """,
+        [1.0, 2.0],
+    ),
+    "a function stores the key": (
+        """
+        def complete(scaling):
+            scaling["factor"] = 1.0
+        if self.config.rope_scaling is None:
+            return "None"
+        complete(self.config.rope_scaling)
+        return self.config.rope_scaling["factor"]
+        """,
+        [1.0, 1.0],
+    ),
     "another key": (
         """
         if self.config.rope_scaling is None:
