@@ -99,6 +99,33 @@ def _has_own_hook(subject: Any) -> bool:
     return isinstance(subject, types.ModuleType) and "__getattr__" in vars(subject)
 
 
+_NOTHING = object()
+
+
+def _own_in_trace(instance: Any, name: str) -> Any:
+    """A part of a module or the answer of an object's own ``__getattr__``, in steps that `torch.compile` can trace."""
+    for parts in ("_parameters", "_buffers", "_modules"):
+        space = instance.__dict__.get(parts)
+        if space is not None and name in space:
+            return space[name]
+    hook = getattr(type(instance), "__getattr__", None)
+    if hook is not None and not _is_of_torch(type(instance)):
+        try:
+            own = hook(instance, name)
+        except AttributeError:
+            return _NOTHING
+        return _NOTHING if isinstance(own, Restored) else own
+    return _NOTHING
+
+
+def _is_of_torch(kind: type) -> bool:
+    """Whether the ``__getattr__`` of a class is that of `torch.nn.Module`, which looks for parts."""
+    return str(getattr(getattr(kind, "__getattr__", None), "__module__", "")).startswith("torch.")
+
+
+_is_of_torch._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile calls, but does not trace it
+
+
 class Received(NamedTuple):
     """A name that a program has received.
 
@@ -228,8 +255,13 @@ class Restored:
         is_module = issubclass(owner, types.ModuleType)
         if not is_module and self.anchor is not None and _is_further_down(self.anchor, self.name, owner):
             return getattr(super(self.anchor, owner if instance is None else instance), self.name)
-        if frame is None and not _is_needed_in_trace(self.name, self.target, self.fix, self.how):
-            raise missing(instance, owner, self.name)
+        if frame is None:
+            if not (is_module or instance is None):
+                own = _own_in_trace(instance, self.name)
+                if own is not _NOTHING:
+                    return own
+            if not _is_needed_in_trace(self.name, self.target, self.fix, self.how):
+                raise missing(instance, owner, self.name)
         if frame is not None and self.name not in getattr(instance, "__dict__", ()) and not _is_ours(frame):
             if not _is_needed(frame, self.name, self.how, self.target):
                 if self.line and is_module and imports(frame):

@@ -341,11 +341,10 @@ class _Recoding:
 
 
 def _attributes_of(raw: Any) -> dict[str, Any]:
-    """The docstring of a function and the attributes that were set on it, without the function that it wraps."""
+    """The docstring of a function and the attributes that were set on it, without those of a wrapper."""
     function = live.below_descriptor(raw)
     attributes = {"__doc__": getattr(function, "__doc__", None), **getattr(function, "__dict__", {})}
-    attributes.pop("__wrapped__", None)
-    return attributes
+    return {name: value for name, value in attributes.items() if name not in ("__wrapped__", "__signature__")}
 
 
 class _Wrapping:

@@ -365,7 +365,22 @@ def test_attributes_of_the_original_are_not_those_of_the_wrapper(lab: Lab) -> No
     toy.scale.theirs = 1
     fix.wraps("toys.toy:scale")(around)
     put(journal, fix, toy)
-    assert set(vars(toy.scale)) == {"__wrapped__"}
+    assert set(vars(toy.scale)) == {"__wrapped__", "__signature__"}
+    journal.uninstall()
+
+
+def test_a_wrapper_shows_the_arguments_of_the_original_to_old_code_too(lab: Lab) -> None:
+    """``getfullargspec`` does not look below a wrapper; programs keep only the arguments that it names."""
+    toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-wrap")
+    ways = (
+        inspect.getfullargspec,
+        inspect.signature,
+        lambda function: inspect.signature(function, follow_wrapped=False),
+    )
+    before = [[way(owner) for way in ways] for owner in (toy.scale, toy.Layer.named, toy.Layer.still)]
+    fix.wraps("toys.toy:Layer.still", "toys.toy:Layer.named", "toys.toy:scale")(around)
+    put(journal, fix, toy)
+    assert [[way(owner) for way in ways] for owner in (toy.scale, toy.Layer.named, toy.Layer.still)] == before
     journal.uninstall()
 
 

@@ -1,0 +1,32 @@
+"""Programs that are right without hotfix, and that hotfix once changed: they print the same again, and stay so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.testbed.run import run
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+_, *PARTS = re.split(r"^== (.+) \| (.+)\n", Path(__file__).with_name("reviewed.txt").read_text("utf-8"), flags=re.M)
+PROGRAMS = [
+    pytest.param(text, release, id=f"{name}-{release}")
+    for name, releases, text in zip(PARTS[::3], PARTS[1::3], PARTS[2::3])
+    for release in releases.split()
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("text", "release"), PROGRAMS)
+def test_a_program_that_is_right_prints_the_same(text, release, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(text, encoding="utf-8")
+    settings = {"transformers": release, "flash_attn": None, "extras": ["accelerate==1.15.0"]}
+    stock, armed = (run(program, hotfix=hotfix, **settings).require().stdout for hotfix in (False, True))
+    lines = [[line for line in text.splitlines() if "_runtime" not in line] for text in (stock, armed)]
+    assert lines[0]
+    assert lines[1] == lines[0]
