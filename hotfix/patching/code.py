@@ -99,12 +99,12 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
     if condition.pieces:
         wrapper = _under(condition, original, wrapper, library)
     # Without __dict__: attributes that others have set on the original do not hold for the wrapper.
-    wrapper = update_wrapper(wrapper, original, updated=())
+    wrapped: Any = update_wrapper(wrapper, original, updated=())
     with suppress(ValueError, TypeError, NameError):  # written in C; annotations that cannot be evaluated
         signature = inspect.signature(original)
         if signature == inspect.signature(original, follow_wrapped=False):
-            wrapper.__signature__ = signature  # for `inspect.getfullargspec`, which does not look below a wrapper
-    return wrapper
+            wrapped.__signature__ = signature  # for `inspect.getfullargspec`, which does not look below a wrapper
+    return wrapped
 
 
 def _under(condition: Condition, original: Any, wrapper: Any, library: str) -> Any:
