@@ -42,6 +42,7 @@ NOT_CHECKPOINTED = {
     "v5-all-tied-weights-keys-missing": "a model of one's own, which cannot checkpoint",
     "v5-generate-position-ids": NO_CACHE,
     "var-attention-dtype": "VAR has no layers that can be checkpointed",
+    "use-sliding-window-false-ignored": NO_CACHE,
 }
 NOT_COMPILED = {
     "clip-tower-attributes-removed": AN_ATTRIBUTE,

@@ -155,6 +155,15 @@ def test_the_page_of_threads_matches_the_data_of_the_second_sample():
     assert f"The {sum(not thread['how'] for thread in helped)} that are" in page
 
 
+def test_the_page_of_threads_matches_the_data_of_the_third_sample():
+    threads, page = THREADS["third"], page_of_threads()
+    assert counted(threads) in page
+    helped = sum(thread["could_help"] for thread in threads)
+    assert f"| All | {len(threads)} | {helped} | {' | '.join(repaired(threads))} |" in page
+    earlier = {thread["thread"] for sample in ("first", "second") for thread in THREADS[sample]}
+    assert not earlier & {thread["thread"] for thread in threads}
+
+
 def is_by_table(thread):
     """Whether the table of removed names has the name of a thread, for its release."""
     match = re.search(r"cannot import name '(\w+)' from '([\w.]+)'", thread["what"])
