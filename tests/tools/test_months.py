@@ -56,6 +56,9 @@ def test_a_stand_in_takes_the_place_of_a_missing_part_and_a_failure_stays_one(mo
     months._try_stand_ins(months.Path("python"), chosen, proofs)
     assert [item["result"] for item in proofs] == ["stand-in", "stand-in", "failed", "not here", "verified"]
     assert [word for word in commands[0] if len(word) == 1] == ["w", "x", "y", "z"]
+    old = [proof("x", "not here")]
+    months._try_stand_ins(months.Path("python"), months.STACKS[0], old)
+    assert (old[0]["result"], old[0]["reason"]) == ("not here", "it raises | E; the testbed's stand-in needs torch 2.5")
     page = months.rendered({"4.49.0": stack("4.49.0", *proofs)})
     assert [row_of(page, f"[`{name}`]")[1] for name in "xyzwv"] == ["s", "s", "**X**", "·", "v"]
 
