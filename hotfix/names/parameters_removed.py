@@ -29,10 +29,13 @@ FIX = Fix(
     title="TypeError: _update_model_kwargs_for_generation() got an unexpected keyword argument of an older release",
     kind="removed-api",
     group="removed-names",
-    errors=tuple(
-        f"TypeError: …{row.method}() got an unexpected keyword argument '{row.parameter}'"
-        for rows in _ROWS.values()
-        for row in rows
+    errors=(
+        *(
+            f"TypeError: …{row.method}() got an unexpected keyword argument '{row.parameter}'"
+            for rows in _ROWS.values()
+            for row in rows
+        ),
+        "TypeError: Trainer._save_checkpoint() takes 3 positional arguments but 4 were given",
     ),
     exempt={
         "transformers.models.*": "an override of a single model, which other code does not call with such an argument",
