@@ -21,7 +21,7 @@ from hotfix.fix import Fix
 FIX = Fix(
     title="ValueError: Unsupported architecture: from a configuration like InternVL's, in from_pretrained",
     kind="loading",
-    errors=("ValueError: Unsupported architecture: …", "ValueError: Config has to be initialized with … config"),
+    errors=("ValueError: Unsupported architecture: …",),
     upstream=("InternVL#1203", "SAIL-VL2#3"),
     fixed_in="5.20.0",
 )
