@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from packaging.version import Version
 
 from hotfix.patching import tabled
-from tools import names
+from tools import names, symbols
 
 OLD = {
     "transformers": "",
@@ -139,3 +140,15 @@ def test_planted_rows_are_found() -> None:
     ]
     rejected = [line.split(": ")[0] for line in names.proved("5.23.0", right + wrong)]
     assert rejected == [f"{module}:{name}" for module, name, *_ in wrong]
+
+
+def test_a_name_for_which_a_module_answers_is_not_gone() -> None:
+    """5.23.0 has ``__getattr__ = deprecate_attr(…)`` in 77 modules; another ``__getattr__`` may answer for anything."""
+    answers = (
+        "__getattr__ = deprecate_attr(__name__, rename={'OldKwargs': (Kwargs, '6.0')}, remove={'Gone': (1, '6.0')})"
+    )
+    surface = symbols.Surface(ast.parse(answers))
+    assert {"OldKwargs", "Gone"} <= surface.bound.keys()
+    assert not surface.is_open
+    assert symbols.Surface(ast.parse("__getattr__ = made(__name__)")).is_open
+    assert not symbols.Surface(ast.parse("other.__getattr__ = made(__name__)")).is_open
