@@ -267,7 +267,7 @@ class Restored:
                 if self.line and is_module and imports(frame):
                     return _own_answer_or_line(instance, self.name, self.line)
                 if not is_module and _reads_all_names(frame) and (instance is None or self.name in dir(instance)):
-                    return _bound(self.value if self.find is None else self.find(), instance, owner)
+                    return self._listed(instance, owner)
                 raise missing(instance, owner, self.name)
             subject = owner if instance is None else instance
             if _has_own_hook(subject):
@@ -277,9 +277,19 @@ class Restored:
                     own = self  # it has none: the program would fail here
                 if own is not self:  # a `__getattr__` that searches the class finds this descriptor
                     return own
+            if instance is None and not is_module and _reads_all_names(frame):
+                return self._listed(instance, owner)
             self.give(frame)
         value = self.value if self.find is None else self.find()
         return value if is_module else _bound(value, instance, owner)
+
+    def _listed(self, instance: Any, owner: type) -> Any:
+        """The value for code that reads every name in ``dir()``: no error, also if this class has no use for it."""
+        value = self.value if self.find is None else self.find()
+        try:
+            return _bound(value, instance, owner)
+        except AttributeError:
+            return value
 
     def give(self, frame: Optional[types.FrameType]) -> None:
         """Record that a program has received the name."""
