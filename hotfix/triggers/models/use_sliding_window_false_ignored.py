@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
-
-from hotfix.trigger import Call, Files, Trigger
+from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
     "use-sliding-window-false-ignored",
@@ -21,9 +19,3 @@ def masks_the_beginning(call: Call) -> bool:
     if window is None or getattr(config, "use_sliding_window", True) or (mask is not None and mask.dim() == 4):
         return False
     return bool((call["cache_position"] >= window).any())
-
-
-@TRIGGER.in_files
-def is_turned_off(run: Files) -> Optional[bool]:
-    """The texts of a run may be short: files alone never show the bug, and may rule it out."""
-    return False if run.setting("use_sliding_window") is True else None
