@@ -31,6 +31,20 @@ BASE = "_hotfix_base"
 """The class attribute that holds the class a module had before."""
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def settled(function: _Function) -> _Function:
+    """Mark a function whose result is a constant in a graph of ``torch.compile``.
+
+    Its arguments must be names, classes or code. It is called while the graph is made, and is not traced: the state it
+    reads and keeps would break the graph, or force a recompilation. ``torch.compiler.assume_constant_result`` sets the
+    same attribute, but would import torch.
+    """
+    function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    return function
+
+
 def class_of(module: types.ModuleType, makes: bool = False) -> Optional[type]:
     """The class that we gave a module, even below a class that it got later.
 
@@ -118,12 +132,10 @@ def _own_in_trace(instance: Any, name: str) -> Any:
     return _NOTHING
 
 
+@settled
 def _is_of_torch(kind: type) -> bool:
     """Whether the ``__getattr__`` of a class is that of `torch.nn.Module`, which looks for parts."""
     return str(getattr(getattr(kind, "__getattr__", None), "__module__", "")).startswith("torch.")
-
-
-_is_of_torch._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile calls, but does not trace it
 
 
 class Received(NamedTuple):
@@ -384,13 +396,11 @@ def _is_restored(instance: Any, name: str) -> bool:
     return isinstance(next((space[name] for space in spaces if name in space), None), Restored)
 
 
+@settled
 def _is_further_down(anchor: type, name: str, owner: type) -> bool:
     """Whether a class after `anchor` in the method resolution order of `owner` has the name."""
     mro = owner.__mro__
     return any(name in vars(kind) for kind in mro[mro.index(anchor) + 1 :])
-
-
-_is_further_down._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile calls, but does not trace it
 
 
 class Writable(Restored):
@@ -536,6 +546,7 @@ def _is_needed(frame: types.FrameType, name: str, how: str, target: str = "") ->
     return would_end(AttributeError, frame, name, of_module=how == "module")
 
 
+@settled
 def _is_needed_in_trace(name: str, target: str, fix: str, how: str) -> bool:
     """The same for code that `torch.compile` traces; records the name if it is given."""
     frame = traced.asking(__name__)
@@ -545,9 +556,6 @@ def _is_needed_in_trace(name: str, target: str, fix: str, how: str) -> bool:
         _traced.add(target)
     note(target, fix, frame)
     return True
-
-
-_is_needed_in_trace._dynamo_marked_constant = True  # type: ignore[attr-defined]  # it is called, not traced
 
 
 def _is_ours(frame: types.FrameType) -> bool:
@@ -568,20 +576,6 @@ def _reads_all_names(frame: types.FrameType) -> bool:
     if not lists or _asking.handles(AttributeError, frame):  # `inspect.getmembers` skips what is not there
         return False
     return bool(_asking.asker(frame, "()") == "plain")  # no attribute has this name: it is a call of `getattr`
-
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def settled(function: _Function) -> _Function:
-    """Mark a function whose result is a constant in a graph of ``torch.compile``.
-
-    Its arguments must be names, classes or code. It is called while the graph is made, and is not traced: the state it
-    reads and keeps would break the graph, or force a recompilation. ``torch.compiler.assume_constant_result`` sets the
-    same attribute, but would import torch.
-    """
-    function._dynamo_marked_constant = True  # type: ignore[attr-defined]
-    return function
 
 
 def is_compiling() -> bool:
