@@ -240,8 +240,9 @@ def of_old(self: Any, name: str) -> Any:
     """
     from transformers import configuration_utils  # its module
 
-    further_down: Any = super(configuration_utils.PreTrainedConfig, self)
-    if hasattr(further_down, "__getattr__"):  # a class of the program's, which Python would call without hotfix
+    library = configuration_utils.PreTrainedConfig
+    if _is_followed_by_a_hook(type(self), library):
+        further_down: Any = super(library, self)
         try:
             return further_down.__getattr__(name)
         except AttributeError:
@@ -260,6 +261,13 @@ def of_old(self: Any, name: str) -> Any:
     kind: Any = type(self)
     kind.__getattribute__(self, name)  # raises the error that Python has discarded, for example that of a property
     raise asked.missing(self, type(self), self.attribute_map.get(name, name))
+
+
+@asked.settled  # `torch.compile` cannot trace `hasattr` of a `super()`
+def _is_followed_by_a_hook(kind: type, library: type) -> bool:
+    """Whether a class of the program's behind the library's has a ``__getattr__``, which Python calls without hotfix."""
+    order = kind.__mro__
+    return any("__getattr__" in vars(base) for base in order[order.index(library) + 1 :])
 
 
 def _is_of_others(config: Any) -> bool:
