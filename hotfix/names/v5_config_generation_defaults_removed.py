@@ -265,7 +265,7 @@ def of_old(self: Any, name: str) -> Any:
 
 @asked.settled  # `torch.compile` cannot trace `hasattr` of a `super()`
 def _is_followed_by_a_hook(kind: type, library: type) -> bool:
-    """Whether a class of the program's behind the library's has a ``__getattr__``, which Python calls without hotfix."""
+    """Whether a further class, behind the library's, has a ``__getattr__``, which Python calls without hotfix."""
     order = kind.__mro__
     return any("__getattr__" in vars(base) for base in order[order.index(library) + 1 :])
 

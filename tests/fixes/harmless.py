@@ -415,6 +415,7 @@ def a_pipeline_in_float32(testbed: Any, target: Any) -> dict[str, Any]:
     "v5-conversion-reverse",
     "v5-custom-weights-initialised-again",
     "v5-missing-bias-not-initialised",
+    "v5-subclass-weights-not-converted",
     "v5-vlm-saved-in-two-layouts",
     "vlm-key-mapping-subclass",
     "vlm-save-reverse-mapping",

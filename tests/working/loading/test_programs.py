@@ -100,6 +100,29 @@ def test_a_handler_that_asks_again_gets_the_repair():
     assert read(armed.tensors["pad"]) == '"<unk>"'
 
 
+SUBCLASSES = (
+    ("conversion_of_its_own", "5.9.0"),
+    ("conversion_of_its_own", "5.23.0"),
+    ("experts_of_its_own", "5.23.0"),  # ends in 5.9.0, as the next one does
+    ("head_of_another_shape", "5.23.0"),
+    ("names_changed_in_the_file", "5.9.0"),
+    ("names_changed_in_the_file", "5.23.0"),
+    ("names_given_by_the_caller", "5.9.0"),
+    ("names_given_by_the_caller", "5.23.0"),
+    ("names_of_its_own", "5.9.0"),
+    ("names_of_its_own", "5.23.0"),
+    ("names_that_are_saved", "5.9.0"),
+    ("names_that_are_saved", "5.23.0"),
+    ("tied_to_its_embeddings", "5.9.0"),
+    ("tied_to_its_embeddings", "5.23.0"),
+)
+
+
+@pytest.mark.parametrize(("program", "release"), SUBCLASSES)
+def test_a_subclass_that_loads_rightly_is_left_alone(program, release):
+    stays(program, release, "v5-subclass-weights-not-converted", module="programs_subclasses")
+
+
 @pytest.mark.parametrize("release", ["4.44.2", "4.52.3", "4.57.6", "5.13.0"])
 def test_a_model_of_its_own_lives_as_in_stock(release):
     name = "tests.working.loading.programs_life:life"

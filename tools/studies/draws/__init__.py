@@ -30,6 +30,7 @@ CANNOT = {
     "v5-config-without-tie-word-embeddings": _NO_CONDITION,
     "v5-dynamic-rope-not-reset": "repaired when a model is imported, so one process cannot compute both",
     "v5-rope-parameters-ignored-by-v4": "decided by files alone",
+    "v5-subclass-weights-not-converted": "the names in the checkpoint decide; its proof has six classes",
     "v5-t5-tied-keys-order": _NO_CONDITION,
     "use-sliding-window-false-ignored": "no draws are written yet; its case has a window off and in use",
     "vlm-checkpoint-key-layout-new-to-old": "decided by files alone",

@@ -1,0 +1,199 @@
+"""A subclass of a vision-language or mixture-of-experts model is loaded with random weights.
+
+Symptom   Silent except for the load report. ``class Reward(Qwen2_5_VLForConditionalGeneration)`` has a random language
+          model after ``from_pretrained``, a subclass of `LlavaForConditionalGeneration` a random head, a subclass of
+          `MixtralModel` random experts. `Qwen2VLModel` and `Qwen2_5_VLModel` themselves have a random language model
+          up to 5.12.1.
+Cause     5.9.0 finds the conversion of a checkpoint by the name of the class, which a subclass does not have; since
+          5.13.0 the conversion skips classes outside of the library.
+Releases  5.9.0 and later. Upstream added the two models of Qwen in 5.13.0, and leaves subclasses out.
+Upstream  illuin-tech/colpali#413, illuin-tech/colpali#414
+Here      A weight that the release would ignore is loaded by the conversion of the library's class that is extended,
+          if the model lacks exactly this weight, with this shape. If the conversion would move a weight that the
+          release places by itself, all is as in the release. Saving writes the names of the release, so that a
+          process without hotfix reads the file. The weights are those of 5.5.4.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Optional
+
+from hotfix.fix import Fix
+from hotfix.loading._reading import carefully, is_of_the_library
+
+FIX = Fix(
+    title="Subclass of Qwen2_5_VL, LLaVA or Mixtral has random weights after from_pretrained in transformers 5",
+    kind="silent",
+    upstream=("illuin-tech/colpali#413", "illuin-tech/colpali#414"),
+    fixed_in="5.13.0 for the two models of Qwen",
+    everyone="only for weights that the model lacks and the release ignores: the new code tests it",
+)
+
+FIX.edits(
+    ("transformers.core_model_loading:convert_and_load_state_dict_in_model", ">=5.9.0"),
+    fingerprint_of=("convert_and_load_state_dict_in_model", "WeightTransform.__init__"),
+    beside="self.scope_prefix: str | None = None",  # since then the name of a class decides
+    old=(
+        "weight_mapping = load_config.weight_mapping or []",
+        "[conversion for conversion in weight_mapping if conversion.was_used()]",
+    ),
+    new=(
+        f"""
+        from {__name__} import for_saving, with_inherited
+        weight_mapping = with_inherited(model, state_dict, load_config.weight_mapping or [])
+        """,
+        "for_saving(weight_mapping)",
+    ),
+)
+
+_TEXT = r"^model\.(?!language_model\.|visual\.)", "language_model."
+WITHOUT_ENTRY = {"Qwen2VLModel": _TEXT, "Qwen2_5_VLModel": _TEXT}
+"""Classes of 5.9.0 to 5.12.1 without a conversion: a pattern for the names of the Hub, and its replacement."""
+
+
+class _Conversion(list[Any]):
+    """Steps that load a checkpoint.
+
+    Attributes:
+        for_saving: the steps that the release would use, which it reverses when it saves the model.
+    """
+
+    for_saving: list[Any]
+
+
+class _Plan(NamedTuple):
+    """What a conversion does with a checkpoint.
+
+    Attributes:
+        places: for each weight that is loaded: its name in the model, and the pattern of its converter, or None.
+        used: the steps of the conversion that match a weight.
+    """
+
+    places: dict[str, tuple[str, Optional[str]]]
+    used: list[Any]
+
+
+def with_inherited(model: Any, weights: Mapping[str, Any], own: list[Any]) -> list[Any]:
+    """Add the conversion of the library's class that a model extends, if it does nothing but load further weights.
+
+    Args:
+        model: the model, not yet loaded.
+        weights: tensors of the checkpoint, or slices of its file, by name.
+        own: the conversion that the release has for the model.
+
+    Returns:
+        The conversion to use; the same list if there is nothing to add.
+    """
+    inherited = inherited_by(model)
+    if not inherited:
+        return own
+    return carefully(FIX, "the checkpoint", own, lambda own: _best(model, weights, own, inherited))
+
+
+def for_saving(conversion: list[Any]) -> list[Any]:
+    """The steps of a conversion that are reversed when the model is saved.
+
+    Args:
+        conversion: the result of `with_inherited`, after loading.
+    """
+    if isinstance(conversion, _Conversion):
+        return conversion.for_saving
+    return [step for step in conversion if step.was_used()]
+
+
+def inherited_by(model: Any) -> list[Any]:
+    """The conversion of the first of the library's classes that a model extends, or is, where the release ignores it.
+
+    Args:
+        model: the model.
+    """
+    conversions = _module("conversion_mapping")
+    cls, kind = type(model), getattr(model.config, "model_type", None)
+    registered = getattr(conversions, "USER_REGISTERED_MAPPINGS", ())
+    if cls.__name__ in registered or kind in registered:
+        return []
+    for base in cls.__mro__:
+        if not is_of_the_library(base):
+            continue
+        entry = conversions.get_checkpoint_conversion_mapping(base.__name__)
+        if entry is not None:
+            return [] if base is cls else list(entry)
+        if base.__name__ in WITHOUT_ENTRY:
+            return [conversions.WeightRenaming(*WITHOUT_ENTRY[base.__name__])]
+    return [] if is_of_the_library(cls) else _by_type(model)
+
+
+def _module(name: str) -> Any:
+    return sys.modules[f"transformers.{name}"]
+
+
+def _by_type(model: Any) -> list[Any]:
+    """The conversion for the type of a model, which 5.9.0 to 5.12.1 also use for a class without an entry."""
+    kind = getattr(model.config, "model_type", None)
+    return list(_module("conversion_mapping").get_checkpoint_conversion_mapping(kind) or ())
+
+
+def _best(model: Any, weights: Mapping[str, Any], own: list[Any], inherited: list[Any]) -> list[Any]:
+    """Of the release's conversion and those with the inherited one, the one that loads most without a change."""
+    of_type = [_patterns(step) for step in _by_type(model)]
+    in_place_of_type = [step for step in own if step.scope_prefix is not None or _patterns(step) not in of_type]
+    wanted = model.state_dict()
+    before, best = _plan(own, model, weights, wanted), own
+    most = len(before.places)
+    for rest in (own, in_place_of_type):
+        longer = _Conversion([*inherited, *rest])
+        longer.for_saving = before.used
+        after = _plan(longer, model, weights, wanted)
+        if len(after.places) > most and _only_adds(before.places, after.places, model, weights, wanted):
+            most, best = len(after.places), longer
+    return best
+
+
+def _patterns(step: Any) -> tuple[Any, ...]:
+    return type(step), step.source_patterns, step.target_patterns
+
+
+def _plan(conversion: list[Any], model: Any, weights: Mapping[str, Any], wanted: Mapping[str, Any]) -> _Plan:
+    loading = _module("core_model_loading")
+    steps = [copy.copy(step) for step in conversion]  # a step remembers that it was used
+    renamings = [step for step in steps if isinstance(step, loading.WeightRenaming)]
+    converters = [step for step in steps if isinstance(step, loading.WeightConverter)]
+    places = {}
+    for name in sorted(weights, key=loading.dot_natural_key):
+        place = loading.rename_source_key(name, renamings, converters, model.base_model_prefix, wanted)
+        if place[0] not in wanted and name in wanted:
+            place = loading.rename_source_key(name, [], [], model.base_model_prefix, wanted)
+        if place[0] in wanted:
+            places[name] = place
+    return _Plan(places, [step for step, tried in zip(conversion, steps) if tried.was_used()])
+
+
+def _only_adds(
+    before: Mapping[str, tuple[str, Optional[str]]],
+    after: Mapping[str, tuple[str, Optional[str]]],
+    model: Any,
+    weights: Mapping[str, Any],
+    wanted: Mapping[str, Any],
+) -> bool:
+    """Whether all weights stay in their places, and each further one fills, alone, what the model would lack."""
+    if any(after.get(name) != place for name, place in before.items()):
+        return False
+    added = {name: place for name, place in after.items() if name not in before}
+    single = [target for target, converter in added.values() if converter is None]
+    filled = {target for target, _ in before.values()}
+    tied = getattr(model, "all_tied_weights_keys", {})
+    return len(single) == len(set(single)) and all(
+        filled.isdisjoint((target, tied.get(target))) and _fits(weights[name], target, converter, model, wanted)
+        for name, (target, converter) in added.items()
+    )
+
+
+def _fits(weight: Any, target: str, converter: Optional[str], model: Any, wanted: Mapping[str, Any]) -> bool:
+    """Whether a weight has the shape of its target; several that become one fit a module of the library's."""
+    if converter is not None:
+        return type(model.get_submodule(target.rpartition(".")[0])).__module__.startswith("transformers.")
+    shape = weight.get_shape() if hasattr(weight, "get_shape") else weight.shape
+    return tuple(shape) == tuple(wanted[target].shape)
