@@ -563,7 +563,7 @@ def _of_value(origin: Origin) -> Decision:
 
 def _of_another(here: Release, origin: Origin) -> Decision:
     root = origin.module.partition(".")[0]
-    if origin.module == f"{PACKAGE}.utils.logging" or (root != PACKAGE and not origin.name):
+    if root != PACKAGE and not origin.name:
         return Decision("", "outside")
     if root == PACKAGE:
         return Decision("alias", f"{origin.module}:") if origin.module in here.modules else Decision("", "module")
