@@ -173,6 +173,7 @@ def run_script(
     extras: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     timeout: float = 300,
+    behind: Sequence[Path] = (),
 ) -> Result:
     """Run `python path *args` on the testbed. The script is unchanged, and does not know about the testbed.
 
@@ -186,10 +187,11 @@ def run_script(
         extras: as in `run`.
         env: as in `run`.
         timeout: as in `run`.
+        behind: further folders, whose packages the script imports if the others lack them.
     """
     first = str(path) if str(path).startswith("-") else str(Path(path).resolve())
     folders = _folders(transformers, flash_attn, xformers, extras)
-    return _script([first, *args], folders, env, timeout)
+    return _script([first, *args], [*folders, *behind], env, timeout)
 
 
 def environment(folders: Sequence[Path], env: Mapping[str, str]) -> dict[str, str]:
