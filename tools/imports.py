@@ -4,8 +4,9 @@
     python -m tools.imports --package trl       only this one; may be repeated
     python -m tools.imports --page              only write the page
 
-Without hotfix, one process tries every module. A module that fails, and for no package that is not there, is then
-imported by a process of its own, without hotfix and with it, by code that handles no error.
+Without hotfix, one process tries every module. Of the modules that fail at the same line with the same error, and for
+no package that is not there, one is then imported by a process of its own, without hotfix and with it, by code that
+handles no error.
 
 The results are ``docs/data/imports.json``, and a table of them ``docs/imports.md``.
 """
@@ -87,19 +88,25 @@ def tried(package: Package, release: str) -> dict[str, Any]:
         release: of transformers.
 
     Returns:
-        ``modules``: how many there are. ``needs``: how many need a package that is not there. ``failing``: by module,
-        the last line of the error without hotfix and with it; empty if the module is then imported.
+        ``modules``: how many there are. ``needs``: how many need a package that is not there. ``failing``: for the
+        first module of each cause, how many modules have this cause, and the last line of the error without hotfix
+        and with it; empty if the module is then imported.
     """
     of_its_month = overlay(package.transformers, package.with_others)
     how: dict[str, Any] = {"transformers": release, "flash_attn": None, "behind": [of_its_month]}
     walked = run_script(CHILD, [package.name], timeout=1500, **how).require()
     facts = json.loads(walked.stdout.splitlines()[-1])
-    names = facts["failing"]
+    causes = list(facts["failing"].values())
+    names = [of_cause[0] for of_cause in causes]
     errors = [
         json.loads(run_script(CHILD, [mode, *names], timeout=1500, **how).require().stdout.splitlines()[-1])
         for mode in ("--stock", "--armed")
     ]
-    failing = {name: [_short(error[name]) for error in errors] for name in names if errors[0][name]}
+    failing = {
+        of_cause[0]: [len(of_cause), *(_short(error[of_cause[0]]) for error in errors)]
+        for of_cause in causes
+        if errors[0][of_cause[0]]
+    }
     return {"modules": facts["modules"], "needs": facts["needs"], "failing": failing}
 
 
@@ -108,42 +115,44 @@ def _short(error: str) -> str:
     return re.sub(r"\s*\(/[^)]*\)|/\S+/(?=\w)", "", error)[:200]
 
 
+_HEAD = """# Packages on releases that they were not written for
+
+All modules of {packages} published packages, at releases from before transformers 5, are imported on {releases},
+without hotfix and with `import hotfix.auto`. Nothing else is set. Modules that fail at the same line with one error
+count as one cause, and one of them is tried with hotfix. `python -m tools.imports` writes this page.
+
+| package | transformers | modules | need another package | fail | causes | left with hotfix | modules of these |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+
+
 def page(results: dict[str, Any]) -> str:
     """Write the page.
 
     Args:
         results: by release and package, as from `tried`.
     """
-    parts = [
-        "# Packages on releases that they were not written for\n\n"
-        f"All modules of {len(PACKAGES)} published packages, at releases from before transformers 5, are imported on "
-        f"{' and '.join(RELEASES)}: each\nmodule that fails for more than a missing package in a process of its own, "
-        "without hotfix and with\n`import hotfix.auto`. Nothing else is set. `python -m tools.imports` writes this "
-        "page.\n\n"
-        "| package | transformers | modules | need another package | fail without hotfix | fail with hotfix |\n"
-        "| --- | --- | --- | --- | --- | --- |\n"
-    ]
-    rest: Counter[str] = Counter()
-    totals: dict[str, Counter[str]] = {release: Counter() for release in RELEASES}
-    for release, package in ((release, package) for release in RELEASES for package in PACKAGES):
-        result = results.get(release, {}).get(package.name)
-        if result is None:
-            continue
-        stock = len(result["failing"])
-        errors = [armed for _, armed in result["failing"].values() if armed]
-        rest.update(f"{package.with_others[0]} on {release}: {error}" for error in errors)
-        row = (package.with_others[0], release, result["modules"], result["needs"], stock, len(errors))
-        parts.append(f"| {' | '.join(map(str, row))} |\n")
-        totals[release] = tuple(map(sum, zip(totals[release], (result["modules"], stock, len(errors)))))  # type: ignore[assignment]
-    parts += [
-        f"| all | {release} | {modules} | | {stock} | {armed} |\n"
-        for release, (modules, stock, armed) in totals.items()
-    ]
-    parts.append("\n## What still fails\n\n| modules | package and release | error |\n| --- | --- | --- |\n")
-    for key, count in sorted(rest.items(), key=lambda item: (-item[1], item[0])):
-        where, _, error = key.partition(": ")
-        parts.append(f"| {count} | {where} | `{error.replace('|', '/')}` |\n")
-    return "".join(parts)
+    rows: list[tuple[Any, ...]] = []
+    rest: list[tuple[int, str, str]] = []
+    for release in RELEASES:
+        total: Counter[int] = Counter()
+        for package in PACKAGES:
+            result = results.get(release, {}).get(package.name)
+            if result is None:
+                continue
+            of_causes = result["failing"].values()
+            left = [(count, armed) for count, _, armed in of_causes if armed]
+            rest += [(count, f"{package.with_others[0]} on {release}", error) for count, error in left]
+            failing, modules_left = (sum(row[0] for row in cause) for cause in (of_causes, left))
+            numbers = (result["modules"], result["needs"], failing, len(of_causes), len(left), modules_left)
+            total.update(dict(enumerate(numbers)))
+            rows.append((package.with_others[0], release, *numbers))
+        rows.append(("all", release, *(total[at] for at in range(6))))
+    lines = [_HEAD.format(packages=len(PACKAGES), releases=" and ".join(RELEASES))]
+    lines += [f"| {' | '.join(map(str, row))} |\n" for row in rows]
+    lines.append("\n## The causes that are left\n\n| modules | package and release | error |\n| --- | --- | --- |\n")
+    lines += [f"| {count} | {where} | `{error.replace('|', '/')}` |\n" for count, where, error in sorted(rest)[::-1]]
+    return "".join(lines)
 
 
 def main() -> int:
@@ -159,9 +168,9 @@ def main() -> int:
             if package.name in of_release if not args.package else package.name not in args.package:
                 continue
             of_release[package.name] = tried(package, release)
-            failing = of_release[package.name]["failing"].values()
-            left = sum(bool(armed) for _, armed in failing)
-            print(f"{package.name} on {release}: {len(failing)} fail, {left} with hotfix", flush=True)
+            causes = of_release[package.name]["failing"].values()
+            left = sum(bool(armed) for _, _, armed in causes)
+            print(f"{package.name} on {release}: {len(causes)} causes, {left} with hotfix", flush=True)
             RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     PAGE.write_text(page(results), encoding="utf-8")
     return 0

@@ -1,4 +1,4 @@
-"""Runs for `tools.imports`, and prints its result as JSON.
+"""Runs for `tools.imports`, and prints the result as JSON.
 
 python imports_child.py package             tries all modules of a package in one process
 python imports_child.py --stock module …    imports each in a process of its own; --armed does so with hotfix
@@ -16,6 +16,7 @@ import pkgutil
 import re
 import sys
 import tempfile
+import traceback
 
 _NOT_IMPORTED = re.compile(r"(^|\.)(__main__|setup|conftest|tests?|test_\w+|examples?)(\.|$)")
 
@@ -47,9 +48,17 @@ def each(names: list[str]) -> dict[str, str]:
                 os._exit(0)
             _, status = os.waitpid(child, 0)
             file.seek(0)
-            lines = [line.strip() for line in file if line.strip() and not line.startswith(("hotfix:", " "))]
+            lines = re.findall(r"^[\w.]*(?:Error|Exception|Exit)\b.*", file.read(), re.M)
         errors[name] = "" if not status else (lines or [str(status)])[-1]
     return errors
+
+
+def _place(error: BaseException) -> str:
+    """The error and the line of the package at which it begins."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    own = [frame for frame in frames if f"/{sys.argv[1]}/" in frame.filename]
+    last = (own or frames)[-1]
+    return f"{last.filename}:{last.lineno} {type(error).__name__}: {error}"
 
 
 def main() -> None:
@@ -61,7 +70,8 @@ def main() -> None:
 
         print(json.dumps(each(sys.argv[2:])))
         return
-    names, failing, needs = modules(sys.argv[1]), [], 0
+    names, needs = modules(sys.argv[1]), 0
+    failing: dict[str, list[str]] = {}
     for name in names:
         try:
             with contextlib.redirect_stdout(io.StringIO()):
@@ -69,11 +79,11 @@ def main() -> None:
         except ModuleNotFoundError as error:
             missing = str(error.name).partition(".")[0]
             if missing in ("transformers", sys.argv[1].partition(".")[0]):
-                failing.append(name)
+                failing.setdefault(_place(error), []).append(name)
             else:
                 needs += 1
-        except BaseException:  # whatever ends it, an exit included
-            failing.append(name)
+        except BaseException as error:  # whatever ends it, an exit included
+            failing.setdefault(_place(error), []).append(name)
     print(json.dumps({"modules": len(names), "needs": needs, "failing": failing}))
 
 
