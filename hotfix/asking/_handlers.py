@@ -258,7 +258,7 @@ class Walk:
         return None, "named" if isinstance(value, types.FunctionType) and _speaks_of(value, error) else "manager"
 
 
-_OF_FILES = ("bz2", "codecs", "gzip", "io", "lzma", "os", "pathlib", "tempfile")
+_OF_FILES = ("bz2", "codecs", "gzip", "io", "lzma", "os", "tempfile")
 """Modules whose functions open files: leaving a file stops no error."""
 _WITH_A_NAME = ("NAME", "GLOBAL", "ATTR", "METHOD")
 
