@@ -17,6 +17,7 @@ Here      A weight that the release would ignore is loaded by the conversion of 
 from __future__ import annotations
 
 import copy
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Optional
@@ -186,8 +187,19 @@ def _only_adds(
     filled = {target for target, _ in before.values()}
     tied = getattr(model, "all_tied_weights_keys", {})
     return len(single) == len(set(single)) and all(
-        filled.isdisjoint((target, tied.get(target))) and _fits(weights[name], target, converter, model, wanted)
+        filled.isdisjoint((target, tied.get(target)))
+        and not _is_ignored(model, name, target)
+        and _fits(weights[name], target, converter, model, wanted)
         for name, (target, converter) in added.items()
+    )
+
+
+def _is_ignored(model: Any, name: str, target: str) -> bool:
+    """Whether the class of a model says that a weight in the file, or one of its own, is not to be loaded."""
+    unexpected = getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ()
+    missing = getattr(model, "_keys_to_ignore_on_load_missing", None) or ()
+    return any(re.search(pattern, name) for pattern in unexpected) or any(
+        re.search(pattern, target) for pattern in missing
     )
 
 

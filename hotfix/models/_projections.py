@@ -20,7 +20,15 @@ def are_known(fix: str, *modules: Any) -> bool:
         modules: objects of ``torch.nn.Module``. A class, a forward, a hook or a parametrization of the user's may
             compute anything.
     """
-    return all(_is_known(fix, module) and _hooks.only_read(module, fix) for module in modules)
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if not (_is_known(fix, module) and _hooks.only_read(module, fix)):
+            return False
+        for name, part in module._modules.items():  # a container calls its parts
+            if part is not None and name != "parametrizations":
+                waiting.append(part)
+    return True
 
 
 def _is_known(fix: str, module: Any) -> bool:

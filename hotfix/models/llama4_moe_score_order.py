@@ -24,6 +24,9 @@ FIX.edits(
     old="routed_in = routed_in * router_scores.reshape(-1, 1)",
     new="routed_in = routed_in * router_scores.transpose(0, 1).reshape(-1, 1)",
     beside="router_scores, router_logits = self.router(hidden_states)",
-    when="import hotfix.models._hooks as _hooks; _hooks.only_read(self.router, 'llama4-moe-score-order')",
+    when=(
+        "import hotfix.models._projections as _projections; "
+        "_projections.are_known('llama4-moe-score-order', self.router)"
+    ),
     own=("self.router.forward",),
 )

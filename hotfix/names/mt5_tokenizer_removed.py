@@ -34,7 +34,8 @@ def _module_of(package: Any, module: str) -> ModuleType:
 
     def make(of: str) -> type:
         base: Any = import_module("transformers").T5Tokenizer
-        return type(base)(of, (base,), {"__module__": name, "__doc__": base.__doc__})
+        kind: type = type(base)(of, (base,), {"__module__": name, "__doc__": base.__doc__})
+        return kind
 
     return given_back(name, [CLASSES[module]], "transformers (T5Tokenizer)", make)
 

@@ -109,7 +109,7 @@ class _Dictionaries:
 
 def _for_template(variables: dict[str, Any]) -> dict[str, Any]:
     """The variables of a template. A callable that the program passes by name stays callable."""
-    known: dict[int, Any] = {}
+    known = _Known()
     return {
         name: _kind_of(type(value), _Callable)(value, known)
         if callable(value) and not isinstance(value, _DATA)
@@ -118,7 +118,19 @@ def _for_template(variables: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def plain(value: Any, known: Optional[dict[int, Any]] = None) -> Any:
+class _Known(dict[int, Any]):
+    """Results by the identity of the value, and those that have yet to get their parts.
+
+    Parts are filled in by a loop, so that a conversation may be nested deeper than Python calls functions.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unfilled: list[tuple[Any, Any]] = []
+        self.is_filling = False
+
+
+def plain(value: Any, known: Optional[_Known] = None) -> Any:
     """The same value without methods, for a template.
 
     Args:
@@ -130,7 +142,21 @@ def plain(value: Any, known: Optional[dict[int, Any]] = None) -> Any:
         work as its class defines them, and its data attributes can be read, but it has no methods. An object whose
         class inherits from one of these types keeps that type.
     """
-    known = {} if known is None else known
+    known = _Known() if known is None else known
+    made = _copied(value, known)
+    if not known.is_filling:
+        known.is_filling = True
+        try:
+            while known.unfilled:
+                _fill(*known.unfilled.pop(), known)
+        finally:
+            known.unfilled.clear()
+            known.is_filling = False
+    return made
+
+
+def _copied(value: Any, known: _Known) -> Any:
+    """As `plain`; lists and dictionaries are empty still."""
     kind = type(value)
     if value is None or kind in _SAFE or isinstance(value, enum.Enum):
         return value
@@ -140,23 +166,23 @@ def plain(value: Any, known: Optional[dict[int, Any]] = None) -> Any:
         made = kind(plain(part, known) for part in value)
     elif kind in (list, dict, collections.OrderedDict, collections.defaultdict):
         made = collections.defaultdict(value.default_factory) if kind is collections.defaultdict else kind()
-        known[id(value)] = value, made
-        _fill(made, value, known)
+        known.unfilled.append((made, value))
     else:
         made = _wrapped(value, known)
     known[id(value)] = value, made  # the value is kept, or another object could get its identity
     return made
 
 
-def _fill(made: Any, value: Any, known: dict[int, Any]) -> None:
+def _fill(made: Any, value: Any, known: _Known) -> None:
     """Give a list or a dictionary the parts of another one."""
     if isinstance(value, dict):
-        made.update([(plain(key, known), plain(part, known)) for key, part in dict.items(value)])
+        items = (collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict).items(value)
+        made.update([(plain(key, known), plain(part, known)) for key, part in items])
     else:
         made += [plain(part, known) for part in list.__iter__(value)]
 
 
-def _wrapped(value: Any, known: dict[int, Any]) -> Any:
+def _wrapped(value: Any, known: _Known) -> Any:
     """A `_View` of an object, which is a text, a number, a date, a list or a dictionary where the object is one."""
     for base, content in _BASES:
         if isinstance(value, base):
@@ -167,17 +193,16 @@ def _wrapped(value: Any, known: dict[int, Any]) -> Any:
                 break
             vars(made).update(_value=value, _known=known)
             if base in (list, dict):
-                known[id(value)] = value, made
-                _fill(made, value, known)
+                known.unfilled.append((made, value))
             return made
     return _kind_of(type(value), _Object)(value, known)
 
 
-def _date(value: Any, known: dict[int, Any]) -> tuple[Any, ...]:
+def _date(value: Any, known: _Known) -> tuple[Any, ...]:
     return value.year, value.month, value.day
 
 
-def _time(value: Any, known: dict[int, Any]) -> tuple[Any, ...]:
+def _time(value: Any, known: _Known) -> tuple[Any, ...]:
     parts = (value.hour, value.minute, value.second, value.microsecond, value.tzinfo)
     return (*_date(value, known), *parts)
 
@@ -195,7 +220,7 @@ _BASES: tuple[tuple[type, Any], ...] = (
 """Types that a wrapped object keeps, and the arguments of its constructor."""
 
 
-def _data_of(value: Any, name: str, known: dict[int, Any]) -> Any:
+def _data_of(value: Any, name: str, known: _Known) -> Any:
     """A data attribute of an object of the program's.
 
     Raises:
@@ -216,7 +241,7 @@ class _View:
     """
 
     _value: Any
-    _known: dict[int, Any]
+    _known: _Known
 
     def __getattr__(self, name: str) -> Any:
         return _data_of(self._value, name, self._known)
@@ -239,7 +264,7 @@ class _Object(_View):
         known: as in `plain`.
     """
 
-    def __init__(self, value: Any, known: dict[int, Any]) -> None:
+    def __init__(self, value: Any, known: _Known) -> None:
         vars(self).update(_value=value, _known=known)
 
 
@@ -261,7 +286,7 @@ class _Callable(_Object):
         return plain(result, known)
 
 
-def _has_changed(value: Any, made: Any, known: dict[int, Any]) -> bool:
+def _has_changed(value: Any, made: Any, known: _Known) -> bool:
     if len(value) != len(made):
         return True
     if isinstance(value, dict):

@@ -18,7 +18,7 @@ MEAN = "mean"  # over its own micro-batch: it has yet to be divided by the numbe
 BY_NUMBER = "number"  # divided by the number of labels in the step
 BY_STEPS = "steps"  # divided by the number of micro-batches
 SUM = "sum"  # not divided at all
-MIXED = "mixed"  # an average of losses some of which were divided
+MIXED = "mixed"  # of losses some of which were divided, or with weights that may divide by anything
 UNKNOWN = ""
 
 _IS_NORMALISED = (BY_NUMBER, BY_STEPS)
@@ -61,6 +61,9 @@ def is_normalised(fix: str, trainer: Any, loss: Any, number: Any, is_divided: bo
 
 def kind_of(fix: str, trainer: Any, loss: Any, number: Any) -> str:
     """How a loss was normalised: one of the constants of this module; arguments as in `is_mean`."""
+    if getattr(loss, "_backward_hooks", None):
+        scope.leave_alone(fix, "the loss has a hook of your own")
+        return UNKNOWN
     return _kind_of_result(fix, trainer, getattr(loss, "grad_fn", None), number)
 
 
@@ -256,12 +259,14 @@ def _kind_of_node(node: Any, number: Any, steps: tuple[int, ...], depth: int = _
             parts = [_kind_of_node(part, number, steps, depth // 2) for part, _ in node.next_functions if part]
             return _kind_of_parts(parts, scale)
         elif name.startswith("Mean"):
-            return _kind_inside(node.next_functions[0][0], number, steps) or MEAN, scale
+            return _kind_inside(node.next_functions[0][0], number, steps, of_mean=True) or MEAN, scale
         elif name.startswith("Sum"):
-            kind = _kind_inside(node.next_functions[0][0], number, steps)
+            kind = _kind_inside(node.next_functions[0][0], number, steps, of_mean=False)
             return kind or (UNKNOWN if is_divided else SUM), scale
         elif name.startswith(_REDUCED):
             kind = {1: MEAN, 2: SUM}.get(getattr(node, "_saved_reduction", 0), UNKNOWN)
+            if _has_weights(node):
+                return UNKNOWN, scale
             return UNKNOWN if kind == SUM and is_divided else kind, scale
         else:
             break
@@ -295,24 +300,38 @@ def _scale_of(node: Any) -> float:
     return scale
 
 
-def _kind_inside(node: Any, number: Any, steps: tuple[int, ...]) -> str:
-    """Whether the elements of a mean or a sum have been divided by the number of labels or of micro-batches."""
+def _kind_inside(node: Any, number: Any, steps: tuple[int, ...], of_mean: bool) -> str:
+    """What the elements of a mean or a sum are: `UNKNOWN` for labels of their own, `MIXED` if they may be anything."""
     for _ in range(_DEPTH):
         name = type(node).__name__
         if name.startswith(("Div", "Mul")):
             constant, below = _constant_of(node)
-            kind = _kind_of_constant(constant, name.startswith("Div"), number, steps) if constant is not None else ""
-            if kind or constant is None:
+            kind = _kind_of_constant(constant, name.startswith("Div"), number, steps) if constant is not None else MIXED
+            if kind:
                 return kind
+            if _number_of(constant) != 1 and not (of_mean and _number_of(constant) is not None):
+                return MIXED  # weights, which may add up to one, or divide by anything
             node = below
         elif name.startswith(("Stack", "Cat")):
             kinds = {_kind_of_node(part, number, steps)[0] for part, _ in node.next_functions if part}
-            return UNKNOWN if kinds.isdisjoint(_IS_NORMALISED) else kinds.pop() if len(kinds) == 1 else MIXED
-        elif name.startswith((*_SAME, "Permute", "Transpose", "Sum", "Index", "Slice")):
+            return (kinds.pop() if len(kinds) == 1 else MIXED) or MIXED
+        elif name in ("SumBackward0", "MeanBackward0"):  # over all elements: one number is left
+            return _kind_of_node(node, number, steps)[0] or MIXED
+        elif name.startswith("Mean") and not of_mean:
+            return MIXED
+        elif name.startswith(_REDUCED) and getattr(node, "_saved_reduction", 0) != 0:
+            return _kind_of_node(node, number, steps)[0] or MIXED
+        elif name.startswith((*_SAME, "Permute", "Transpose", "Sum", "Mean", "Index", "Slice")):
             node = node.next_functions[0][0]
         else:
-            break
+            return MIXED if _has_weights(node) else UNKNOWN
     return UNKNOWN
+
+
+def _has_weights(node: Any) -> bool:
+    """Whether a loss multiplies each element by a weight, and does not divide by the sum of the weights."""
+    name = type(node).__name__
+    return name.startswith("BinaryCrossEntropy") and getattr(node, "_saved_weight", None) is not None
 
 
 def _constant_of(node: Any) -> tuple[Optional[Any], Any]:

@@ -145,11 +145,17 @@ def is_gradient_scaled(fix: str, trainer: Any, callbacks: Iterable[Any] = ()) ->
     )
     of_trainer = (getattr(trainer, name, None) for name in ("training_step", "create_optimizer", "optimizer_step"))
     inner = getattr(optimizer, "optimizer", optimizer)  # below Accelerate's wrapper
-    of_optimizer = (getattr(inner, "_optimizer_step_pre_hooks", None) or {}).values()
+    of_optimizer = [getattr(inner, "step", None), *(getattr(inner, "_optimizer_step_pre_hooks", None) or {}).values()]
     for function in (*of_callbacks, *of_trainer, *of_optimizer):
         if function is None or not _reason(function, "", "transformers"):
             continue
         if says(function, _OF_STEPS) and says(function, _OF_GRADIENTS):
+            scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
+            return True
+    accelerator = getattr(trainer, "accelerator", None)
+    wrapped = (vars(accelerator).get(name) for name in ("backward", "clip_grad_norm_")) if accelerator else ()
+    for function in wrapped:
+        if function is not None and _reason(function, "", "transformers") and says(function, _OF_STEPS):
             scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
             return True
     for parameter in getattr(getattr(trainer, "model", None), "parameters", tuple)():
@@ -162,6 +168,14 @@ def is_gradient_scaled(fix: str, trainer: Any, callbacks: Iterable[Any] = ()) ->
 
 def _name_of(function: Any) -> str:
     return str(getattr(_function(function), "__qualname__", type(function).__name__))
+
+
+def gives(function: Any, name: str) -> bool:
+    """Whether a function of the user's passes a keyword argument of this name, and does not move labels itself."""
+    if function is None or not _reason(function, "", "transformers") or moves_labels(function):
+        return False
+    constants = [constant for code in _codes(function) for constant in code.co_consts]
+    return any(constant == name or (isinstance(constant, tuple) and name in constant) for constant in constants)
 
 
 def moves_labels(function: Any) -> bool:

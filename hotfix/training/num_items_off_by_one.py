@@ -86,7 +86,10 @@ def _moves_labels(trainer: Any) -> Any:
     for name in ("get_batch_samples", "_get_num_items_in_batch"):
         if hasattr(trainer, name) and not _passed_on.is_number_as_counted(FIX.id, trainer, name):
             return None
-    if _has_a_prefix(trainer) or _makes_up_for_it(trainer):
+    divides = getattr(losses, "fixed_cross_entropy", None)
+    if divides is not None and not scope.is_own(FIX.id, divides):
+        return None
+    if _has_a_prefix(trainer) or _makes_up_for_it(trainer) or _names_shifted_labels(trainer):
         return None
     function = trainer.compute_loss_func
     if function is not None:
@@ -110,9 +113,26 @@ def _has_a_prefix(trainer: Any) -> bool:
         kind = getattr(settings, "peft_type", None)
         return getattr(kind, "value", kind) not in ("PREFIX_TUNING", "CARTRIDGE")  # these are in the cache
     model = _loss_path.model_of(trainer)
-    for owner, name in ((model, "forward"), (trainer, "compute_loss"), (trainer, "training_step")):
+    for owner, name in ((model, "forward"), *((trainer, name) for name in (*_OF_THE_LOSS, "_prepare_inputs"))):
         if _passed_on.may_extend_labels(getattr(owner, name, None), owner):
             scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and adds to the labels")
+            return True
+    for hook in (getattr(model, "_forward_pre_hooks", None) or {}).values():
+        if _passed_on.may_extend_labels(hook):
+            scope.leave_alone(FIX.id, "a hook of your own adds to the labels")
+            return True
+    return False
+
+
+_OF_THE_LOSS = ("compute_loss", "training_step")
+
+
+def _names_shifted_labels(trainer: Any) -> bool:
+    """Whether code of the user's passes on ``shift_labels``, in whose place all labels are predicted."""
+    model = _loss_path.model_of(trainer)
+    for owner, name in ((model, "forward"), *((trainer, name) for name in _OF_THE_LOSS)):
+        if _passed_on.gives(getattr(owner, name, None), "shift_labels"):
+            scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and has shift_labels")
             return True
     return False
 
@@ -148,6 +168,8 @@ def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bo
     library = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("transformers.")]
     name = next(iter(library), type(model).__name__)
     known = _passed_on.loss_type_of(model)
+    if loss_function is not None and getattr(loss_function, "func", loss_function) in losses.LOSS_MAPPING.values():
+        return _is_causal(loss_function, losses)  # the program may have chosen another one of the library's
     if known:
         return bool(losses.LOSS_MAPPING[known] is losses.ForCausalLMLoss)
     # Of a model that is not known by its name, the loss of a causal language model is the default.

@@ -13,7 +13,8 @@ Here      The last group has the remaining micro-batches, and its step is made a
           there are as many steps as before. The loop has its own plan corrected, so that a copy of its source that
           somebody runs in its place (unsloth) keeps both. Left alone are a run that is resumed from a checkpoint which
           stock has planned, a ``set_initial_training_values`` of one's own, a schedule of one's own that ends with
-          stock's last step (OneCycleLR), and data without a length.
+          stock's last step (OneCycleLR), data without a length, and an `IterableDataset`, whose length may be an
+          upper bound.
 """
 
 from __future__ import annotations
@@ -102,6 +103,9 @@ def steps_per_epoch(trainer: Any, args: Any, batches: int, resumed_from: Optiona
     stock, whole = (
         max(count, 1) for count in (batches // args.gradient_accumulation_steps, _rounded_up(batches, args))
     )
+    if whole != stock and _is_a_stream(trainer):
+        scope.leave_alone(FIX.id, f"{type(trainer.train_dataset).__name__} may have fewer samples than its length says")
+        return stock
     if whole != stock and args.max_steps <= 0 and _ends_before(trainer, math.ceil(args.num_train_epochs * whole)):
         scope.leave_alone(
             FIX.id, f"{type(trainer.lr_scheduler).__name__} has as many steps as this release has planned"
@@ -124,6 +128,13 @@ def with_whole_epochs(trainer: Any, args: Any, resumed_from: Optional[str], valu
     else:
         epochs = math.ceil(steps / per_epoch)
     return epochs, per_epoch, examples, samples, is_epoch_based, batches, steps
+
+
+def _is_a_stream(trainer: Any) -> bool:
+    """Whether the data are an iterable data set, whose length is only an estimate."""
+    import torch  # the Trainer has
+
+    return isinstance(getattr(trainer, "train_dataset", None), torch.utils.data.IterableDataset)
 
 
 def _ends_before(trainer: Any, steps: int) -> bool:

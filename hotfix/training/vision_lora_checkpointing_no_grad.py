@@ -9,7 +9,8 @@ Releases  4.36.0 to 4.57.6. Idefics 2, Idefics 3 and SmolVLM see to it themselve
 Upstream  peft#2880, transformers#41993 (fixed in 5.0.0)
 Here      The patch embedding of each inner model gets a hook as well, as in 5.0.0: the result of
           ``get_input_embeddings``, or, if a class has none, a module under one of the names that 5.0.0 knows. A tower
-          in which nothing is trained, or that is not checkpointed, is left as it is, and costs what it did. No number
+          in which nothing is trained, that is not checkpointed, or whose checkpoints are not reentrant and so pass
+          gradients on anyway, is left as it is, and costs what it did. No number
           of a forward changes. The tower gets a copy, which may be written into, as by the depth decoder of CSM, for
           which 5.0.0 raises.
 """
@@ -94,8 +95,13 @@ class _Wanting:
 
 
 def _is_checkpointed(part: Any) -> bool:
-    """Whether a module of a part passes its input through a checkpoint."""
-    return any(getattr(module, "gradient_checkpointing", False) for module in part.modules())
+    """Whether a module of a part passes its input through a reentrant checkpoint; another one needs no gradient."""
+    return any(getattr(module, "gradient_checkpointing", False) and _is_reentrant(module) for module in part.modules())
+
+
+def _is_reentrant(module: Any) -> bool:
+    checkpoint = getattr(module, "_gradient_checkpointing_func", None)
+    return bool(getattr(checkpoint, "keywords", {}).get("use_reentrant", True))
 
 
 def _wanting(value: Any) -> Any:
