@@ -155,6 +155,13 @@ def _is_causal(function: Any, losses: Any) -> bool:
     return getattr(function, "func", function) is losses.ForCausalLMLoss
 
 
+def _is_chosen(model: Any) -> bool:
+    """Whether the program has set the loss of a model, or declares it in a class of its own."""
+    own = [kind for kind in type(model).__mro__ if not kind.__module__.startswith(("transformers.", "torch."))]
+    spaces = [vars(model), *map(vars, own)]
+    return any(space.get(name) is not None for space in spaces for name in ("_loss_function", "loss_function"))
+
+
 def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bool:
     config = getattr(model, "config", None)
     if config is None or getattr(config, "is_encoder_decoder", False):
@@ -168,8 +175,8 @@ def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bo
     library = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("transformers.")]
     name = next(iter(library), type(model).__name__)
     known = _passed_on.loss_type_of(model)
-    if loss_function is not None and getattr(loss_function, "func", loss_function) in losses.LOSS_MAPPING.values():
-        return _is_causal(loss_function, losses)  # the program may have chosen another one of the library's
+    if loss_function is not None and _is_chosen(model):  # another one of the library's
+        return _is_causal(loss_function, losses)
     if known:
         return bool(losses.LOSS_MAPPING[known] is losses.ForCausalLMLoss)
     # Of a model that is not known by its name, the loss of a causal language model is the default.
