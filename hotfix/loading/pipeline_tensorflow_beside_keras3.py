@@ -20,11 +20,10 @@ FIX = Fix(
     kind="loading",
     fixed_in="5.0.0",
     errors=(
-        "RuntimeError: Failed to import transformers.models.….modeling_tf_… because of the following error (look up to "
-        "see its traceback):…",
+        "RuntimeError: …Your currently installed version of Keras is Keras 3, but this is not yet supported in "
+        "Transformers…",
         "ValueError: Your currently installed version of Keras is Keras 3, but this is not yet supported in "
         "Transformers. Please install the backwards-compatible tf-keras package with `pip install tf-keras`.",
-        "ModuleNotFoundError: Could not import module 'TF…'. Are this object's requirements defined correctly?",
     ),
     on_error=True,
 )
@@ -49,7 +48,7 @@ def tensorflow_class(package: Any, name: str, has_other: bool) -> Optional[Any]:
     """
     try:
         return getattr(package, name, None)
-    except (RuntimeError, ValueError, ImportError):
+    except (RuntimeError, ValueError):
         if not has_other:
             raise
         return None
