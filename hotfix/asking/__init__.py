@@ -17,7 +17,7 @@ The rule, from the frame that uses the name upwards:
   `Exception`, one whose class cannot be determined. A handler that only re-raises or ends the program does not count.
 - Further up, a handler counts if it names the error, if it is in module-level code, or if it is silent. A broad handler
   in a function that reports the error is the main loop of a server, a test runner or a notebook. It does not count,
-  unless it is the program's own and supplies a substitute for the import.
+  unless it is the program's own and supplies a substitute for the import, or says whether a string could be executed.
 - A handler may turn the error into another one; from there on, the new error counts.
 - A context manager counts if it is known to stop the error, or if its code refers to the error. An unknown one counts
   around an import only.

@@ -130,7 +130,7 @@ def is_handled(
         return True
     is_inside = bool(library)
     errors: set[Error] = {error}
-    is_near, is_caught = True, False
+    is_near, is_executed, is_caught = True, False, False
     is_import = of_module or issubclass(error, ImportError)
     below: Optional[types.FrameType] = None
     first: Optional[types.FrameType] = None
@@ -139,7 +139,8 @@ def is_handled(
             is_near, is_inside = True, False
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed:
-            is_near, first, below, frame = False, first or frame, frame, frame.f_back
+            is_near, is_executed = False, _is_executed(frame)
+            first, below, frame = first or frame, frame, frame.f_back
             continue
         module, function = _module(frame), frame.f_code.co_name
         if (module, function) in _EXPECTING or (module == "importlib.util" and function == "find_spec"):
@@ -170,7 +171,7 @@ def is_handled(
             for how, does in fate.caught:
                 if how == "manager":
                     counts = is_near and issubclass(error, ImportError)
-                elif is_near or how == "named":
+                elif is_near or how == "named" or (is_executed and (fate.answers or does == "instead")):
                     counts = True
                 else:
                     has_else = does == "instead" and is_import and _is_of_the_program(frame, first)
@@ -183,13 +184,21 @@ def is_handled(
             return True
         if not may_stop and how != "plain" and remaining == set(place[3:]):
             _passed.add(place)
-        errors, is_near, below, frame = remaining, False, frame, frame.f_back
+        is_near, is_executed = False, _is_executed(frame)
+        errors, below, frame = remaining, frame, frame.f_back
     return False
 
 
 def handles(error: type[BaseException], frame: types.FrameType) -> bool:
     """Whether a frame has a handler of its own for an error at its current place."""
     return _SUPPORTED and bool(_fate(frame, error).caught)
+
+
+def _is_executed(frame: types.FrameType) -> bool:
+    """Whether the code of a frame was given to ``exec`` or ``eval`` as a string, by a frame of the program."""
+    code, caller = frame.f_code, frame.f_back
+    is_string = code.co_filename == "<string>" and code.co_name == "<module>"
+    return is_string and caller is not None and _is_of_the_program(caller, frame)
 
 
 def _is_failure_expected(frame: types.FrameType) -> bool:

@@ -38,11 +38,13 @@ class Fate(NamedTuple):
             ``instead`` if the frame uses the requested value and now has a substitute, ``reports`` if it reports the
             error.
         is_of_now: whether it depends on the present values of the frame's variables.
+        answers: whether a handler ends with ``return True`` or ``return False``.
     """
 
     escapes: frozenset[Error]
     caught: frozenset[tuple[str, str]]
     is_of_now: bool = False
+    answers: bool = False
 
 
 class _State(NamedTuple):
@@ -80,6 +82,7 @@ class Walk:
         self._escapes: set[Error] = set()
         self._caught: set[tuple[str, str]] = set()
         self._is_used = False
+        self._answers = False
         self._todo: list[_State] = []
 
     def fate(self, at: int, error: Error) -> Fate:
@@ -92,7 +95,7 @@ class Walk:
             while state is not None and state not in seen:
                 seen.add(state)
                 state = self._step(state)
-        return Fate(frozenset(self._escapes), frozenset(self._caught), self._is_of_now)
+        return Fate(frozenset(self._escapes), frozenset(self._caught), self._is_of_now, self._answers)
 
     def value(self, at: int, of_now: bool = False) -> Any:
         """The value that an instruction pushes, if it is a global name, an attribute of one, a constant or a tuple.
@@ -164,6 +167,7 @@ class Walk:
             if code.name(at - 2) == "COPY" and code.name(at + 2) == "RERAISE":
                 return state  # cleaning up, before the error goes on
             if all(kind is _Earlier for kind in state.handled):
+                self._answers = self._answers or self._returns_bool(state.at)
                 return self._catch(state.how, state.does)
             return state._replace(error=state.handled[-1])
         if name in CALLS and self.value(code.call(at)[0]) in _EXITS:
@@ -176,6 +180,18 @@ class Walk:
             return state._replace(at=at + 2, does="reports")  # the error is kept, to be raised or shown later
         does = "calls" if state.does == "nothing" and "CALL" in name else state.does
         return state._replace(at=at + 2, does=does)
+
+    def _returns_bool(self, at: int) -> bool:
+        """Whether the code, after it has let go of the error, returns a truth value and does nothing else."""
+        name, constant = self._code.name(at), None
+        while name in ("LOAD_CONST", "NOP", "CACHE") or name.startswith(("STORE_", "DELETE_", "RETURN_")):
+            if name.endswith("_CONST"):
+                constant = self._code.object.co_consts[self._code.argument(at)]
+            if name.startswith("RETURN_"):
+                return isinstance(constant, bool)
+            at += 2
+            name = self._code.name(at)
+        return False
 
     def _match(self, state: _State) -> Optional[_State]:
         """Follow an except clause: the path on which it matches, the path on which it does not, or both."""

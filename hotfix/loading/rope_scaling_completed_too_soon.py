@@ -7,10 +7,10 @@ Cause     An assignment to ``rope_scaling`` adds the type and the base at once, 
           is called, which adds them when all other attributes are set.
 Releases  5.21.0
 Upstream  fixed in 5.21.1
-Here      If the class checks its scaling itself (``_rope_scaling_validation``), a scaling that it sets before that
-          ``__init__`` stays unchanged, as in 5.21.1. Any other scaling is completed as before, or stays unchanged if
-          that raises the AttributeError. Direct callers of the function get a completed scaling, as before. A program
-          that handles the error gets it.
+Here      If the class counts the fields of its scaling itself (in ``_rope_scaling_validation``), a scaling that it sets
+          before that ``__init__`` stays unchanged, as in 5.21.1. Any other scaling is completed as before, or stays
+          unchanged if that raises the AttributeError. Direct callers of the function get a completed scaling, as
+          before. A program that handles the error gets it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def once_it_has_its_fields(original: Callable[[Any], None]) -> Callable[[Any], N
         # The library's __init__ sets problem_type on every configuration.
         if "problem_type" in vars(self) or sys._getframe(1).f_code.co_name != "rope_scaling":
             original(self)
-        elif not hasattr(type(self), "_rope_scaling_validation"):
+        elif not _counts_fields(getattr(type(self), "_rope_scaling_validation", None)):
             before = copy.deepcopy(vars(self).get("rope_parameters"))
             try:
                 original(self)
@@ -59,6 +59,12 @@ def once_it_has_its_fields(original: Callable[[Any], None]) -> Callable[[Any], N
             original(self)
 
     return standardize_rope_params
+
+
+def _counts_fields(validation: Any) -> bool:
+    """Whether a method compares the length of something with 2."""
+    code = getattr(validation, "__code__", None)
+    return code is not None and "len" in code.co_names and 2 in code.co_consts
 
 
 @FIX.recognises

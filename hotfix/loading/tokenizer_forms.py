@@ -53,16 +53,16 @@ def renamed_class(config: Mapping[str, Any], others: Collection[str] = ()) -> tu
 
 
 def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Finding]]:
-    """Rename the class to its name in 4.x, remove keys that nothing reads, and keep spaces where they are.
+    """Rename the class to its name in 4.x; then also remove keys that nothing reads, and keep spaces where they are.
 
     Args:
         config: content of ``tokenizer_config.json``; it is not changed.
     """
-    if not is_of_5x(config):
-        return dict(config), []
-    result, findings = renamed_class({key: value for key, value in config.items() if key not in _WRITTEN_ALONG})
-    # The default of 5.x; releases before 4.45.0 remove spaces before full stops.
-    result.setdefault("clean_up_tokenization_spaces", False)
+    result, findings = renamed_class(config) if is_of_5x(config) else (dict(config), [])
+    if findings:
+        result = {key: value for key, value in result.items() if key not in _WRITTEN_ALONG}
+        # The default of 5.x; releases before 4.45.0 remove spaces before full stops.
+        result.setdefault("clean_up_tokenization_spaces", False)
     return result, findings
 
 

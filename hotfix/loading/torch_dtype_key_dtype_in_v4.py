@@ -25,6 +25,8 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#39782",),
     fixed_in="4.56.0",
+    optin="it changes the dtype of every model that is built from a configuration alone, and a program may need "
+    "the float32 that it gets without hotfix",
 )
 
 CLASS = "PretrainedConfig"

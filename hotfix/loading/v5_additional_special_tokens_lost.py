@@ -6,10 +6,13 @@ Cause     4.47 to 4.57 also write ``"extra_special_tokens": {}``, and the releas
           empty or not.
 Releases  5.1.0 to 5.17.0
 Upstream  fixed in 5.18.0
-Here      The list replaces an empty key. Equal to 5.18.0. If both keys list tokens, nothing changes.
+Here      The list replaces an empty key. Equal to 5.18.0. If both keys list tokens, nothing changes, nor for a class of
+          your own whose ``__init__`` reads the newer key: it may expect a dictionary, as 4.x wrote it.
 """
 
 from __future__ import annotations
+
+import types
 
 from hotfix.fix import Fix
 
@@ -17,7 +20,7 @@ FIX = Fix(
     title="Special tokens of a tokenizer that 4.x has saved are no special tokens in 5.x",
     kind="silent",
     fixed_in="5.18.0",
-    everyone="only where the newer key exists and is empty: the new code tests it",
+    everyone="only where the newer key is empty, and no constructor of one's own reads it: the new code tests it",
 )
 
 FIX.edits(
@@ -26,10 +29,21 @@ FIX.edits(
         if "additional_special_tokens" in init_kwargs:
             init_kwargs.setdefault("extra_special_tokens", init_kwargs.pop("additional_special_tokens"))
         """,
-    new="""
+    new=f"""
         if "additional_special_tokens" in init_kwargs:
             if not init_kwargs.get("extra_special_tokens") and "extra_special_tokens" not in kwargs:
-                init_kwargs.pop("extra_special_tokens", None)
+                import {__name__} as _own
+                if not _own.is_read_by(cls):
+                    init_kwargs.pop("extra_special_tokens", None)
             init_kwargs.setdefault("extra_special_tokens", init_kwargs.pop("additional_special_tokens"))
         """,
 )
+
+
+def is_read_by(cls: type) -> bool:
+    """Whether the ``__init__`` of a class outside of the library names the newer key."""
+    constructors = [
+        vars(kind).get("__init__") for kind in cls.__mro__ if not kind.__module__.startswith("transformers.")
+    ]
+    codes = [function.__code__ for function in constructors if isinstance(function, types.FunctionType)]
+    return any("extra_special_tokens" in (*code.co_varnames, *code.co_consts) for code in codes)

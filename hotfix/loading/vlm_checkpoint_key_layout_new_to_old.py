@@ -12,13 +12,15 @@ Upstream  vllm#19054, Qwen3-VL#1763, sglang#19850 (each reads the older layout; 
 Here      A name that the model lacks is replaced by one of the model's names, if exactly one of the known changes leads
           to it and the file does not have it. A part of a model changes as a whole: if the file has names of this
           release for it, or less than half of it, nothing changes. Models that are neither of nor derived from a model
-          class of the library stay as they are. Only names change, file by file; no tensor is copied. Before 4.50.0
-          nothing changes if layers are offloaded to disk. All weights are those of the file.
+          class of the library stay as they are, and so do modules to which a subclass gives another shape. Only names
+          change, file by file; no tensor is copied. Before 4.50.0 nothing changes if layers are offloaded to disk. All
+          weights are those of the file.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import logging
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
@@ -77,16 +79,15 @@ def with_names_of_this_release(
     """
 
     def changed(names: dict[str, str]) -> dict[str, str]:
-        left_out = set(in_files).difference(names)
-        if left_out:
-            left_out &= model.state_dict().keys() - names.values()
-            names = {**names, **{name: name for name in sorted(left_out)}}
-        changes = _changed(names, model)
+        left_out = sorted(set(in_files).difference(names) & (model.state_dict().keys() - names.values()))
+        changes = _changed({**names, **dict(zip(left_out, left_out))}, model)
+        if not changes:
+            return names  # then the release leaves names out with reason, such as the head of another task
         if into_base_model and not all(new.startswith(f"{model.base_model_prefix}.") for new in changes.values()):
             sentence = f"{FIX.id}: the weights of {type(model).__name__} have names that this release cannot read"
             session.current().log.warn_or_raise(f"{sentence} ({min(changes)}): most of them are made anew at random.")
             return names
-        return {**names, **changes}
+        return {**names, **(dict(zip(left_out, left_out)) if is_of_the_library(type(model)) else {}), **changes}
 
     return carefully(FIX, "the index of the weights", names, changed)
 
@@ -188,10 +189,26 @@ def _is_described(cls: type) -> bool:
     return nearest is not None and ".models." in nearest.__module__ and not nearest.__name__.endswith("PreTrainedModel")
 
 
+def _as_in_the_library(model: Any) -> Any:
+    """The library's own model of a user's subclass, without memory for its weights."""
+    import torch
+
+    base = next(kind for kind in type(model).__mro__ if is_of_the_library(kind))
+    with torch.random.fork_rng(devices=[]), torch.device("meta"):
+        return base(copy.deepcopy(model.config))
+
+
+def _shapes(model: Any) -> dict[str, Any]:
+    return {name: tensor.shape for name, tensor in model.state_dict().items()}
+
+
 def _changed(names: Mapping[str, str], model: Any, expected: Optional[Iterable[str]] = None) -> dict[str, str]:
     if not _is_described(type(model)):
         return {}
     changes = renamed(names, model.state_dict().keys() if expected is None else expected)
+    if changes and not is_of_the_library(type(model)):
+        shapes, of_the_library = _shapes(model), _shapes(_as_in_the_library(model))
+        changes = {name: new for name, new in changes.items() if of_the_library.get(new) == shapes.get(new)}
     if changes:
         first = next(iter(changes))
         sentence = (

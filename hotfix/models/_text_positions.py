@@ -6,24 +6,26 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hotfix.models import _registered
+from hotfix.patching import scope
 
 if TYPE_CHECKING:
     import torch
 
 
-def of(fix: str, positions: torch.Tensor, config: Any, module: str) -> torch.Tensor:
+def of(fix: str, positions: torch.Tensor, config: Any, module: str, layers: Any) -> torch.Tensor:
     """The positions that decide which tokens belong to one sequence, of shape (batch, tokens).
 
     They are the temporal ones, as in the release, for every row in which these show where sequences begin: for texts,
     packed or not, and under FlashAttention, which looks for a position of 0 only, for most texts with images. In other
     rows they are counted from each token whose three positions are 0. Nothing is read from the device. A custom
-    attention may read them for another purpose, and gets the temporal ones.
+    attention, as a function, a module or a layer, may read them for another purpose, and gets the temporal ones.
 
     Args:
         fix: id of the fix that asks.
         positions: time, row and column, of shape (3, batch, tokens).
         config: of the decoder.
         module: name of the decoder's module, which may have an eager attention.
+        layers: the layers of the decoder.
     """
     import torch
 
@@ -32,6 +34,10 @@ def of(fix: str, positions: torch.Tensor, config: Any, module: str) -> torch.Ten
     eager = getattr(sys.modules.get(module), "eager_attention_forward", None)
     if not _registered.is_own(fix, config, eager):
         return temporal
+    for layer in layers:
+        attention = getattr(layer, "self_attn", None)  # Qwen3.5 has layers without one
+        if not (scope.is_own(fix, layer, "forward") and scope.is_own(fix, attention, "forward")):
+            return temporal
     begins = (positions == 0).all(0)
     if _registered.is_flash(config):
         says = ((temporal == 0) == begins).all(-1, keepdim=True) & begins[:, :1]

@@ -86,7 +86,7 @@ FIX.edits(
         hidden_states = inputs_embeds
         if past_key_values is None or self.training:
             import {__name__} as _own
-            if _own.is_shared_by(self.layers):
+            if _own.is_shared_by(self.layers, past_key_values):
                 kwargs = {{**kwargs, "{_SHARED}": _own.States()}}
     """,
     beside="past_key_values.shared_layers[self.kv_shared_layer_index]",
@@ -115,10 +115,12 @@ class States:
         return collections.OrderedDict, ()  # which torch.load(weights_only=True) reads
 
 
-def is_shared_by(layers: Any) -> bool:
-    """Whether layers share keys and values, and every layer and attention is the library's own."""
+def is_shared_by(layers: Any, cache: Any) -> bool:
+    """Whether layers share keys and values without a cache, and every layer and attention is the library's own."""
     if not any(getattr(layer.self_attn, "is_kv_shared_layer", False) for layer in layers):
         return False
+    if cache is not None and not any(getattr(layer, "gradient_checkpointing", False) for layer in layers):
+        return False  # the layers share by the cache
     return all(
         scope.is_own(FIX.id, layer, "forward") and scope.is_own(FIX.id, layer.self_attn, "forward") for layer in layers
     )

@@ -61,7 +61,9 @@ FIX.edits(
             *__FIRST_OF_FOUR
         else:
             import hotfix.models._text_positions as _text_positions
-            text_position_ids = _text_positions.of({FIX.id!r}, position_ids, self.config, __name__)
+            text_position_ids = _text_positions.of(
+                {FIX.id!r}, position_ids, self.config, __name__, self.layers
+            )
         """,
     beside="position_ids = position_ids[None, ...].expand(3, position_ids.shape[0], -1)",
 )

@@ -7,7 +7,8 @@ Cause     Unless the caller passes the length, it counts as the library's defaul
 Releases  5.0.0 to 5.2.0
 Upstream  fixed in 5.3.0
 Here      Only the library's default is extended by the prompt, as in 5.3.0. With ``max_new_tokens`` nothing changes. A
-          prompt that is already as long as ``max_length`` is continued as in the release; 5.3.0 refuses it.
+          prompt that is already as long as ``max_length`` is continued as in the release; 5.3.0 refuses it. A
+          ``max_length`` beyond the positions that the model has ends there, as in the release.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ FIX = Fix(
     title="generate() adds the length of the prompt to the max_length of the model's generation_config",
     kind="silent",
     fixed_in="5.3.0",
-    everyone="only for a length that the model's own file gives, and a shorter prompt: the new code tests it",
+    everyone="only for a length that the model's own file gives, a shorter prompt, and enough positions: the new code "
+    "tests it",
 )
 
 _PREPARED = """
@@ -34,7 +36,9 @@ FIX.edits(
 has_default_max_length = has_default_max_length and not (
     self.generation_config.max_length is not None
     and generation_config.max_new_tokens is None
-    and generation_config.max_length > input_ids_length
+    and input_ids_length
+    < generation_config.max_length
+    <= (getattr(self.config, "max_position_embeddings", None) or generation_config.max_length)
 )
 {_PREPARED.format("has_default_max_length")}
 """,

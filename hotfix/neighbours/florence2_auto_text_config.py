@@ -5,9 +5,9 @@ Symptom   ``ValueError: Unrecognized configuration class <class '...Florence2Lan
 Cause     A step that was meant for Gemma 3 hands on the text part of any configuration, known to the class or not.
 Releases  4.50.0
 Upstream  first fixed in 4.50.1, which never takes it
-Here      The text part is taken where the class knows it, or it has remote code of its own, and the whole has none for
-          the class; else the configuration stays what it was. Gemma 3 loads its text model as before, which 4.50.1 does
-          not.
+Here      The text part is taken where the class knows it, or it has remote code of its own; else the configuration
+          stays what it was. With ``trust_remote_code=True`` the remote code of the whole goes first. Gemma 3 loads its
+          text model as before, which 4.50.1 does not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ FIX.edits(
     old="return config.get_text_config(decoder=True)",
     new="""
         text_config = config.get_text_config(decoder=True)
+        import sys
         has_remote_code = cls.__name__ in (getattr(config, "auto_map", None) or {})
+        has_remote_code = has_remote_code and sys._getframe(1).f_locals.get("trust_remote_code")
         of_remote_code = cls.__name__ in (getattr(text_config, "auto_map", None) or {})
         known = of_remote_code or type(text_config) in cls._model_mapping.keys()
         return text_config if known and not has_remote_code else config
