@@ -128,6 +128,7 @@ PAIRS = [
         4.57.6 peft==0.17.1 accelerate==1.11.0
         5.0.0 peft==0.18.0 accelerate==1.12.0
         5.23.0 peft==0.18.0 accelerate==1.12.0
+        5.23.0 peft==0.21.2 accelerate==1.15.0
         """,
         "datasets",
         "pyarrow==19.0.1",
@@ -141,6 +142,8 @@ PAIRS = [
         4.49.0 trl==0.15.2 accelerate==1.4.0
         4.51.3 trl==0.17.0 accelerate==1.6.0
         4.57.6 trl==0.24.0 accelerate==1.11.0
+        5.0.0 trl==0.27.0 accelerate==1.12.0
+        5.23.0 trl==0.29.0 accelerate==1.12.0
         """,
         "datasets",
         "pyarrow==19.0.1",
@@ -153,6 +156,8 @@ PAIRS = [
         4.49.0 trl==0.15.2 accelerate==1.4.0
         4.51.3 trl==0.17.0 accelerate==1.6.0
         4.57.6 trl==0.24.0 accelerate==1.11.0
+        5.0.0 trl==0.27.0 accelerate==1.12.0
+        5.23.0 trl==0.29.0 accelerate==1.12.0
         """,
         "datasets",
         "pyarrow==19.0.1",
@@ -167,6 +172,7 @@ PAIRS = [
         4.51.3 sentence-transformers==4.1.0 accelerate==1.6.0
         4.57.6 sentence-transformers==5.1.2 accelerate==1.11.0
         5.0.0 sentence-transformers==5.2.2 accelerate==1.12.0
+        5.23.0 sentence-transformers==6.2.0 accelerate==1.15.0
         """,
         "datasets",
         "pyarrow==19.0.1",
@@ -176,6 +182,8 @@ PAIRS = [
         """
         4.40.2 setfit==1.0.3 sentence-transformers==2.7.0 accelerate==0.29.3 datasets==2.19.2 huggingface_hub==0.23.5
         4.46.3 setfit==1.1.1 sentence-transformers==3.3.1 accelerate==1.1.1 datasets==3.1.0
+        5.0.0 setfit==1.1.3 sentence-transformers==5.2.2 accelerate==1.12.0 datasets==3.6.0
+        5.23.0 setfit==1.2.0 sentence-transformers==6.2.0 accelerate==1.15.0 datasets
         """,
         "pyarrow==19.0.1",
     ),
@@ -217,6 +225,8 @@ PAIRS = [
         4.40.2 diffusers==0.27.2 accelerate==0.29.3 huggingface_hub==0.23.5
         4.48.3 diffusers==0.32.2 accelerate==1.3.0
         4.57.6 diffusers==0.35.2 accelerate==1.11.0
+        5.0.0 diffusers==0.36.0 accelerate==1.12.0
+        5.23.0 diffusers==0.42.1 accelerate==1.15.0
         """,
     ),
     *_pairs(
@@ -225,6 +235,8 @@ PAIRS = [
         4.46.3 liger-kernel==0.5.2
         4.51.3 liger-kernel==0.5.10
         4.57.6 liger-kernel==0.6.3
+        5.0.0 liger-kernel==0.6.4
+        5.23.0 liger-kernel==0.8.5
         """,
     ),
     *_pairs(

@@ -32,6 +32,7 @@ NOT_CHECKPOINTED = {
     "extract-past-from-model-output-changed": NO_CACHE,
     "fa-peft-dtype-check": "layers are computed anew without the stand-in for autocast to CUDA",
     "fa2-right-padding-check": "JetMoe cannot checkpoint; others do in test_right_padding_methods.py",
+    "fa2-sliding-window-mask-slicing": NO_CACHE,
     "fa2-unpad-input-five-values": NO_CACHE,
     "gemma2-cohere2-window-crash": NO_CACHE,
     "gemma2-sliding-layer-parity": NO_CACHE,

@@ -36,7 +36,7 @@ UNAFFECTED = "tests.fixes.harmless"
 SECONDS = 40  # of processor time for one program
 LONGEST_KEY = 40
 # Intended differences, by fix and deviation; the page shows them as unclear, with the reason.
-ACCEPTED = {
+ACCEPTED: dict[tuple[str, str], str] = {
     ("qwen2vl-max-pixels-ignored", "target-called-again"): "the other limit of a call is that of the processor; the "
     "reference leaves it out, and only where the method is called by itself, without a size",
     ("qwen2vl-decode-delta-left-padding", "generated-in-two-turns"): "padding between two turns is not counted, as in "
@@ -55,6 +55,23 @@ ACCEPTED = {
     ("phi-lm-head-bias", "wrapped-like-peft"): "the model is wrapped before its files are read; the reference raises "
     "the same error",
 }
+ACCEPTED.update(
+    dict.fromkeys(
+        (
+            ("v5-num-items-undercount-seq2seq", deviation)
+            for deviation in (
+                "attention-named-like-flash",
+                "attention-that-ignores-the-mask",
+                "attention-that-is-not-causal",
+                "attention-that-reads-positions",
+                "cast-to-bfloat16",
+                "not-causal",
+                "under-autocast",
+            )
+        ),
+        "the T5 of the reference computes otherwise under it; gradients are 7/8 of those of stock, as they should be",
+    )
+)
 _KEY = re.compile(r"[A-Za-z_][\w.]*")
 
 
