@@ -8,7 +8,6 @@ from hotfix.names.v5_additional_special_tokens_removed import FIX
 from hotfix.proofs.names.asking import words
 from hotfix.proofs.testbed import Target, Testbed
 
-
 NAMES = ("<s>", "</s>", "<unk>", "<a>", "<b>", "<c>")
 
 
