@@ -1,7 +1,7 @@
 """Tokenizers no longer have ``additional_special_tokens`` and ``additional_special_tokens_ids``.
 
-Symptom   ``AttributeError: Qwen2Tokenizer has no attribute additional_special_tokens`` in training and serving code that
-          looks for markers of a chat, such as ``<|im_end|>``.
+Symptom   ``AttributeError: Qwen2Tokenizer has no attribute additional_special_tokens`` in training and serving code
+          that looks for markers of a chat, such as ``<|im_end|>``.
 Cause     Both were renamed to ``extra_special_tokens`` and ``extra_special_tokens_ids``.
 Releases  5.0.0 and later
 Upstream  not put back
