@@ -50,8 +50,8 @@ ACCEPTED: dict[tuple[str, str], str] = {
     "of a model that ignores the number by the number of devices",
     ("trainer-ga-num-items-dropped", "target-called-again"): "a function in the place of `training_step` records the "
     "calls; `num-items-off-by-one` leaves the number alone beside it, as the first fixed release does",
-    ("vision-lora-checkpointing-no-grad", "cast-to-bfloat16"): "the gradient is 0 in stock, and differs from that of the "
-    "reference by 2 %, by which bfloat16 is rounded otherwise there",
+    ("vision-lora-checkpointing-no-grad", "cast-to-bfloat16"): "the gradient is 0 in stock, and differs from the "
+    "reference by 2 %, since bfloat16 is rounded in another order there",
     ("phi-lm-head-bias", "adapters-like-lora"): "the base layers are not in the files, so they are initialized at "
     "random; the reference draws other numbers",
     ("phi-lm-head-bias", "wrapped-like-peft"): "the model is wrapped before its files are read; the reference raises "
