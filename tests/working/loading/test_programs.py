@@ -17,7 +17,8 @@ def stays(program: str, release: str, fix: str, module: str = "programs", **how:
     """Assert that a program computes the same in an armed process as in stock."""
     name = f"tests.working.loading.{module}:{program}"
     stock = run(name, transformers=release, flash_attn=None, hotfix=False, **how).require()
-    armed = run(name, transformers=release, flash_attn=None, env={"HOTFIX_ONLY": fix}, **how).require()
+    alone = {"HOTFIX_ONLY": fix, "HOTFIX_OPTIN": fix}
+    armed = run(name, transformers=release, flash_attn=None, env=alone, **how).require()
     assert stock.tensors
     assert stock.tensors.keys() == armed.tensors.keys()
     for key, expected in stock.tensors.items():

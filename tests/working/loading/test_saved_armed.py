@@ -115,7 +115,7 @@ SEES = ("images", "qwen ", "video")
 
 
 def _result(step: str, release: str, armed: str = "", **env: str) -> Result:
-    env = {**env, "HOTFIX_ONLY": armed} if armed else env
+    env = {**env, "HOTFIX_ONLY": armed, "HOTFIX_OPTIN": armed} if armed else env
     name = f"tests.working.loading.programs_saved:{step}"
     extras = [TORCHVISION] if env["KIND"].startswith(SEES) else []
     return run(name, transformers=release, flash_attn=None, hotfix=bool(armed), extras=extras, env=env)
