@@ -78,6 +78,9 @@ def _takes_none(model: Any) -> bool:
     """Whether a model refuses the key: its forward does, and nothing before it can remove the key."""
     if overrides.is_of_the_library(model.forward) or overrides.takes(model.forward, "cache_position"):
         return False
+    hook = vars(model).get("_hf_hook")
+    if any(not type(part).__module__.startswith("accelerate.") for part in (hook, *getattr(hook, "hooks", ())) if part):
+        return False
     called = vars(next(cls for cls in type(model).__mro__ if "__call__" in vars(cls)))["__call__"]
     return getattr(called, "__module__", "").startswith("torch.") and not model._forward_pre_hooks_with_kwargs
 

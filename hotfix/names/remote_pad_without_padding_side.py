@@ -22,7 +22,7 @@ FIX = Fix(
     upstream=("GLM-4#578", "ChatGLM3#1324", "ms-swift#2151"),
     group="removed-names",
     errors=("TypeError: …_pad() got an unexpected keyword argument 'padding_side'",),
-    when=f"from {__name__} import knows_no_sides; knows_no_sides(type(self)._pad)",
+    when=f"from {__name__} import knows_no_sides; knows_no_sides(self._pad)",
     exempt={
         "transformers.tokenization_mistral_common:MistralCommonTokenizer.pad": (
             "it calls the _pad of its own class, which knows the argument"

@@ -115,7 +115,7 @@ def reads(code: types.CodeType) -> dict[int, Read]:
         if step.opname != "LOAD_ATTR" or step.argval != _NAME:
             continue
         branches = _branches(steps, numbers, number)
-        keys = tuple(key for branch in branches for key in _straight(steps, branch))
+        keys = tuple(key for branch in branches for key in _straight(steps, branch, _owner(steps, number)))
         read = Read(keys, _key_after(steps, number))
         if read != Read():
             results[step.offset] = read
@@ -149,15 +149,34 @@ def _branches(steps: list[dis.Instruction], numbers: dict[int, int], number: int
 
 
 _READING = ("get", "keys", "values", "items", "copy")
+_HARMLESS = (*_READING, _NAME, "float", "int", "str", "len", "isinstance", "print")
+"""Functions that change no dictionary, and the attribute itself, of which a call was given a value."""
 
 
-def _straight(steps: list[dis.Instruction], number: int) -> list[str]:
-    """The keys that are read from the attribute before the next jump, and before anything could change it."""
+def _owner(steps: list[dis.Instruction], number: int) -> tuple[Any, ...]:
+    """The object that has the attribute: a variable, and attributes of it."""
+    names: list[Any] = []
+    while number > 0:
+        number -= 1
+        value = steps[number].argval
+        names.append(value[-1] if isinstance(value, tuple) else value)
+        if steps[number].opname != "LOAD_ATTR":
+            break
+    return tuple(names)
+
+
+def _straight(steps: list[dis.Instruction], number: int, owner: tuple[Any, ...]) -> list[str]:
+    """The keys that are read from the owner's attribute before the next jump, and before anything could change it."""
     keys = []
+    last = ""
     while number < len(steps) and "JUMP" not in steps[number].opname and steps[number].opname[:6] != "RETURN":
         if steps[number].opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
             break
-        if steps[number].argval == _NAME:
+        if steps[number].opname.startswith("CALL") and last not in _HARMLESS:
+            break
+        if steps[number].opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME"):
+            last = steps[number].argval
+        if steps[number].argval == _NAME and _owner(steps, number) == owner:
             key = _key_after(steps, number) if steps[number].opname == "LOAD_ATTR" else ""
             if not key and steps[number + 1].argval not in _READING:  # it is assigned, or given to another function
                 break

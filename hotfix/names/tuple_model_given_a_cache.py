@@ -79,6 +79,8 @@ def again_without_a_cache(original: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             delattr(self, _ASKS)
 
+    # Programs that need gradients call `generate.__wrapped__`, the function below `torch.no_grad`.
+    generate.__wrapped__ = getattr(original, "__wrapped__", original)
     return generate
 
 

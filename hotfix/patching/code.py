@@ -98,8 +98,10 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
         raise Refusal(f"the signature is {inspect.signature(original)}, the wrapper's {inspect.signature(wrapper)}")
     if condition.pieces:
         wrapper = _under(condition, original, wrapper, library)
+    below = vars(wrapper).get("__wrapped__", original)
     # Without __dict__: attributes that others have set on the original do not hold for the wrapper.
     wrapped: Any = update_wrapper(wrapper, original, updated=())
+    wrapped.__wrapped__ = below
     with suppress(ValueError, TypeError, NameError):  # written in C; annotations that cannot be evaluated
         signature = inspect.signature(original)
         if signature == inspect.signature(original, follow_wrapped=False):

@@ -78,8 +78,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_checkpoint_of_5x_is_read_as_its_writer_reads_it(written):
-    how = {"transformers": "4.51.3", "env": {"HOTFIX_OPTIN": "torch-dtype-key-dtype-in-v4"}}
-    result = run_script("-c", [READ, str(written), *FAMILIES], flash_attn=None, **how).require()
+    arguments, dtype = [READ, str(written), *FAMILIES], {"HOTFIX_OPTIN": "torch-dtype-key-dtype-in-v4"}
+    result = run_script("-c", arguments, transformers="4.51.3", flash_attn=None, env=dtype).require()
     read = json.loads(result.stdout.splitlines()[-1])
     for name, parts in read.items():
         assert parts["tokenizer"] == "equal", name
