@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import types
+from functools import lru_cache
 from typing import Any, Optional, Union
 
 from ._bytecode import CALLS, Code
@@ -221,8 +222,13 @@ def _falls_back(frame: types.FrameType) -> bool:
 
 def _is_of_the_program(frame: types.FrameType, asking: types.FrameType) -> bool:
     """Whether a frame belongs to the program, or to the same package as the frame that uses the name."""
-    file, package = frame.f_code.co_filename, _module(frame).partition(".")[0]
-    if package == _module(asking).partition(".")[0]:
+    return _is_own(_module(frame), _module(asking), frame.f_code.co_filename)
+
+
+@lru_cache(maxsize=1024)
+def _is_own(module: str, asking: str, file: str) -> bool:
+    package = module.partition(".")[0]
+    if package == asking.partition(".")[0]:
         return True
     return not (package in _LIBRARIES or "-packages" in file or file.startswith(_INSTALLED))
 
