@@ -294,8 +294,8 @@ def _innermost(function: Any) -> Any:
 def _passes_everything_on(wrapper: Any) -> bool:
     """Whether a decorator's function takes ``*args, **kwargs``, and calls the decorated one with both, in any case.
 
-    It has no branches and no handlers, and does not change what it is given; so the call of the decorated function
-    fails if its own arguments do not fit.
+    It has no branches and no handlers, and reads what it is given in that call only, so nothing changes it before; the
+    call of the decorated function then fails if its own arguments do not fit.
     """
     if not isinstance(wrapper, FunctionType) or not any(map(_holds(wrapper.__wrapped__), wrapper.__closure__ or ())):  # type: ignore[attr-defined]
         return False
@@ -310,14 +310,10 @@ def _passes_everything_on(wrapper: Any) -> bool:
     calls = [number for number, (name, _) in enumerate(steps) if name == "CALL_FUNCTION_EX"]
     if len(calls) != 1 or steps[calls[0] - 2 : calls[0]] != [("LOAD_FAST", named), ("DICT_MERGE", 1)]:
         return False
-    changing = {"SETUP_FINALLY", "SETUP_WITH", "FOR_ITER", "STORE_SUBSCR", "DELETE_SUBSCR", "DICT_UPDATE", "MAP_ADD"}
-    if any("JUMP" in name or name in changing for name, _ in steps):
+    if any("JUMP" in name or name in ("SETUP_FINALLY", "SETUP_WITH", "FOR_ITER") for name, _ in steps):
         return False
-    stored = {value for name, value in steps if name.startswith(("STORE_FAST", "DELETE_FAST"))}
-    return stored.isdisjoint((arguments, named)) and not _CHANGING & {*code.co_names}
-
-
-_CHANGING = {"pop", "popitem", "clear", "update", "setdefault"}
+    uses = [value for _, value in steps for value in (value if isinstance(value, tuple) else (value,))]
+    return uses.count(arguments) == uses.count(named) == 1
 
 
 def _holds(function: Any) -> Callable[[Any], bool]:
