@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Optional
 
-from ._support import memo
+from ._support import collecting, memo
 from ._support.locks import Lock
 from ._support.words import covers
 from .engine.catalogue import Catalogue
@@ -285,7 +285,8 @@ class Session:
             if not isinstance(module, ModuleType):
                 self._set_aside(name)
                 return
-            self._handle(module, late)
+            with collecting.paused():
+                self._handle(module, late)
             original = sys.modules.get(_served_as(name) or name)
             if original is not None and original is not module:
                 self.repairs.restore_in_copy(original, module)

@@ -8,6 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Optional
 
+from .._support.memo import recent
 from ..errors import Refusal
 from ..fix import Fix, Target
 from ..patching import presence, standing
@@ -155,5 +156,6 @@ def _judged(fix: Fix, target: Target, module: types.ModuleType) -> Judgement:
     return judge(fix, target.in_module(module.__name__), partial(_read_live, module), executed=module.__name__)
 
 
+@recent(4)
 def _read_live(module: types.ModuleType, name: str) -> Optional[str]:
     return installed.source_of(module.__spec__) if name == module.__name__ else read_installed(name)

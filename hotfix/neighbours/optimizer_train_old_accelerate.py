@@ -6,8 +6,9 @@ Cause     The Trainer asks whether its optimizer has the method. Accelerate's wr
           and passes the call on.
 Releases  4.45.0 to 4.51.3
 Upstream  accelerate#3055, first there in accelerate 0.34.0; 4.52.1 and later do not train with one that old
-Here      The Trainer asks the optimizer inside of accelerate's wrapper, as accelerate itself does since. For a wrapper
-          of the user's own, it asks the wrapper. Accelerate's wrapper for DeepSpeed has no optimizer inside.
+Here      The Trainer asks the optimizer inside of accelerate's wrapper as well, as accelerate itself does since. For
+          a wrapper of the user's own, it asks the wrapper. Accelerate's wrapper for DeepSpeed has no optimizer inside,
+          and before 0.30 none of its wrappers has the method.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _asked(mode: str, *methods: str) -> None:
         FIX.edits(
             (f"transformers.trainer:Trainer.{method}", BROKEN),
             old=f'hasattr(self.optimizer, "{mode}") and callable(self.optimizer.{mode})',
-            new=f"callable({INSIDE.format(mode)})",
+            new=f'callable(getattr(self.optimizer, "{mode}", None)) and callable({INSIDE.format(mode)})',
             # Later releases ask the same, and need a newer accelerate here, before they train or evaluate.
             beside="self.accelerator.unwrap_model(model) is not model",
             fingerprint_of=(f"Trainer.{method}", "Trainer._wrap_model"),

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import sys
 import types
+from collections.abc import Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, TypeVar
 
@@ -114,11 +115,12 @@ def _has_own_hook(subject: Any) -> bool:
 
 
 _NOTHING = object()
+_PARTS = ("_parameters", "_buffers", "_modules")  # of a module of torch
 
 
 def _own_in_trace(instance: Any, name: str) -> Any:
     """A part of a module or the answer of an object's own ``__getattr__``, in steps that `torch.compile` can trace."""
-    for parts in ("_parameters", "_buffers", "_modules"):
+    for parts in _PARTS:
         space = instance.__dict__.get(parts)
         if space is not None and name in space:
             return space[name]
@@ -265,6 +267,10 @@ class Restored:
             AttributeError: the program works without the name.
         """
         is_module = issubclass(owner, types.ModuleType)
+        if instance is None and frame is not None and not is_module:
+            own = _of_metaclass(owner, self.name)
+            if own is not _NOTHING:
+                return own
         if not is_module and self.anchor is not None and _is_further_down(self.anchor, self.name, owner):
             return getattr(super(self.anchor, owner if instance is None else instance), self.name)
         if frame is None:
@@ -371,7 +377,7 @@ def _dir_without_descriptors(owner: type, own: Any) -> Any:
 
     @wraps(own)
     def __dir__(self: Any) -> list[str]:  # noqa: N807 - its name
-        return [name for name in own(self) if not _is_restored(self, name)]
+        return _without_restored(self, own(self))
 
     return __dir__
 
@@ -387,13 +393,31 @@ class _Dir:
 
     def __call__(self, instance: Any) -> list[str]:
         names: Any = super(self.owner, instance)
-        return [name for name in names.__dir__() if not _is_restored(instance, name)]
+        return _without_restored(instance, names.__dir__())
 
 
-def _is_restored(instance: Any, name: str) -> bool:
-    """Whether an attribute of an instance is one of our descriptors."""
-    spaces = (vars(instance), *map(vars, type(instance).__mro__)) if hasattr(instance, "__dict__") else ()
-    return isinstance(next((space[name] for space in spaces if name in space), None), Restored)
+def _without_restored(instance: Any, listed: Iterable[str]) -> list[str]:
+    """The names of an instance, each as often as without our descriptors."""
+    names, order = list(listed), type(instance).__mro__
+    own = vars(instance) if hasattr(instance, "__dict__") else {}
+    of_instance = (own, *(own[kind] for kind in _PARTS if isinstance(own.get(kind), dict)))
+    of_hooked = [vars(kind) for kind in order if kind in _hooked]
+    for name in {name for space in of_hooked for name, value in space.items() if isinstance(value, Restored)}:
+        if any(name in vars(kind) and not isinstance(vars(kind)[name], Restored) for kind in order):
+            continue
+        left = max(names.count(name) - 1, 1) if any(name in space for space in of_instance) else 0
+        while names.count(name) > left:
+            names.remove(name)
+    return names
+
+
+def _of_metaclass(owner: type, name: str) -> Any:
+    """What a class has from its metaclass, or `_NOTHING`."""
+    metaclass: Any = type(owner)
+    for kind in () if metaclass is type else metaclass.__mro__:
+        if name in vars(kind):
+            return _bound(vars(kind)[name], owner, metaclass)
+    return _NOTHING
 
 
 @settled
@@ -568,11 +592,14 @@ def _is_by_name(frame: types.FrameType, name: str) -> bool:
     return bool(_asking.asker(frame, name) != "unknown")
 
 
+_LISTING = frozenset(("dir", "vars", "__dict__"))
+
+
 def _reads_all_names(frame: types.FrameType) -> bool:
-    """Whether code reads an attribute by a variable, next to ``dir()``, which shows the restored names of a class."""
-    lists = "dir" in frame.f_code.co_names
+    """Whether code reads an attribute by a variable, next to a list of all names, with the restored ones of a class."""
+    lists = not _LISTING.isdisjoint(frame.f_code.co_names)
     if frame.f_code.co_name.startswith("<") and frame.f_back is not None:  # a comprehension gets the list
-        lists = lists or "dir" in frame.f_back.f_code.co_names
+        lists = lists or not _LISTING.isdisjoint(frame.f_back.f_code.co_names)
     if not lists or _asking.handles(AttributeError, frame):  # `inspect.getmembers` skips what is not there
         return False
     return bool(_asking.asker(frame, "()") == "plain")  # no attribute has this name: it is a call of `getattr`
@@ -764,6 +791,11 @@ class Modules:
         frame = sys._getframe(1)
         while frame.f_globals.get("__name__") == "hotfix.watch" and frame.f_back is not None:
             frame = frame.f_back
+        later = sys.meta_path[sys.meta_path.index(self) + 1 :] if self in sys.meta_path else []
+        for finder in later:  # the program has added it since
+            spec: Optional[ModuleSpec] = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
+            if spec is not None:
+                return spec
         if not would_end(ModuleNotFoundError, frame):
             return None
         package, _, last = name.rpartition(".")

@@ -76,6 +76,10 @@ def imports(made: types.CodeType) -> bool:
 
 
 class _Binder(ast.NodeTransformer):
+    def visit(self, node: ast.AST) -> Any:
+        """Expressions have no imports, so they are left out."""
+        return node if isinstance(node, ast.expr) else super().visit(node)
+
     def visit_Import(self, node: ast.Import) -> Any:
         """``import hotfix.a.b as c``; without ``as`` it would bind ``hotfix`` alone, which no edit uses."""
         if not all(_is_ours(alias.name) and alias.asname for alias in node.names):

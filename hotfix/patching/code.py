@@ -170,7 +170,7 @@ def written(code: types.CodeType, qualname: str, text: str) -> Written:
     return _written(code, code.co_filename, qualname, text)
 
 
-@recent(2)
+@recent(32)
 def _written(code: types.CodeType, filename: str, qualname: str, text: str) -> Written:
     """The same, with the file name in the cache key: equal code may come from another file."""
     definition = source.find(text, qualname)
@@ -306,10 +306,11 @@ def edited_tree(tree: ast.Module, target: Target, guard: str = "") -> ast.Module
         tree, counts = edit.apply(tree, choose)  # it sets the locations of all new nodes
     else:
         editor = Editor(edit, choose)
-        before = "" if getattr(edit, "counts", False) else ast.dump(tree)
+        counting = choose is not None or getattr(edit, "counts", False)  # the matches show that it changes something
+        before = "" if counting else ast.dump(tree)
         tree = ast.fix_missing_locations(editor.visit(tree))
         counts = [editor.matches]
-        unchanged = before == ast.dump(tree)
+        unchanged = not counting and before == ast.dump(tree)
     for matches in counts:
         if matches != target.occurrences:
             raise Refusal(f"the pattern of the edit matches {matches} times, not {target.occurrences}")
@@ -333,7 +334,8 @@ class Editor(ast.NodeTransformer):
 
     Args:
         edit: takes a node and returns None if it does not match, else the node or the list of statements that
-            replaces it.
+            replaces it. Beside `choose`, it leaves the node as it is.
+        choose: makes one statement of a node and its replacement, that selects between them.
     """
 
     def __init__(self, edit: Callable[[ast.AST], Any], choose: Optional[Callable[[Any, Any], Any]] = None) -> None:
@@ -343,11 +345,10 @@ class Editor(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Edit one node and the nodes below it."""
-        before = copy.deepcopy(node) if self.choose else node
         new = self.edit(node)
         if new is None:
             return self.generic_visit(node)
-        if self.choose and isinstance(new, ast.AST) and ast.dump(new) == ast.dump(before):
+        if self.choose and isinstance(new, ast.AST) and ast.dump(new) == ast.dump(node):
             return self.generic_visit(node)  # there is nothing to choose
         self.matches += 1
         if new == []:
@@ -355,7 +356,7 @@ class Editor(ast.NodeTransformer):
         for statement in new if isinstance(new, list) else [new]:
             # In tracebacks, new code has the line of the code that it replaces.
             ast.copy_location(statement, node)
-        return self.choose(before, new) if self.choose else new
+        return self.choose(node, new) if self.choose else new
 
 
 def statements(text: str, at: ast.AST) -> list[ast.stmt]:

@@ -388,9 +388,10 @@ class _Wrapping:
         if self.site.holds() is present:
             setattr(self.site.owner, self.site.name, wanted)
         _record_places(self.site, self.steps, steps, wanted, live.below_descriptor(wanted))
+        others, self.site.others = self.site.others, None  # as it was before the first change
         self.installed, self.ours, self.steps = wanted, ours, steps
         if self.is_defined_here():
-            self.refused = live.rebind(present, wanted)
+            self.refused = live.rebind(present, wanted, others)
 
     def _carry_over(self, wanted: Any) -> None:
         """Give the next object what others have set on this one and those before, as the docstring of a decorator."""

@@ -25,13 +25,17 @@ class Site:
         name: the last component of the qualified name.
         raw: the object in ``owner.__dict__``: a function, a staticmethod, a decorated function, anything.
         function: the plain Python function inside `raw`, or None.
+        others: how many references to `raw` there were besides ``owner.__dict__`` at the lookup; None if unknown.
     """
 
-    def __init__(self, owner: Any, name: str, raw: Any, function: Optional[types.FunctionType]) -> None:
+    def __init__(
+        self, owner: Any, name: str, raw: Any, function: Optional[types.FunctionType], others: Optional[int] = None
+    ) -> None:
         self.owner = owner
         self.name = name
         self.raw = raw
         self.function = function
+        self.others = others
 
     def holds(self) -> Any:
         """The current object."""
@@ -50,13 +54,28 @@ def resolve(module: types.ModuleType, qualname: str) -> Site:
         place = getattr(wrapt, "__file__", None) or "a folder without code"
         raise ImportError(f"wrapt ({place}) is not the package that hotfix needs: reinstall wrapt>=1.15", name="wrapt")
     try:
-        owner, name, _ = wrapt.resolve_path(module, qualname)
+        owner, name = wrapt.resolve_path(module, qualname)[:2]  # not the object, which would be held once more
     except AttributeError:
         raise Refusal(f"{module.__name__} has no {qualname} at run time") from None
     if name not in vars(owner):
         raise Refusal(f"{qualname} is inherited in {module.__name__}, not defined there")
+    others = _other_references(owner, name)
     raw = vars(owner)[name]
-    return Site(owner, name, raw, function_inside(raw))
+    return Site(owner, name, raw, function_inside(raw), others)
+
+
+class _Control:
+    def method(self) -> None:
+        """Held by its class alone."""
+
+
+def _other_references(owner: Any, name: str) -> Optional[int]:
+    """How many references there are to an object, beside that in the dictionary of a module or class."""
+    count = getattr(sys, "getrefcount", None)
+    if count is None or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return None  # without the lock, the count does not include all references
+    # Looking it up adds references, as many as for the control.
+    return int(count(vars(owner)[name]) - count(vars(_Control)["method"]))
 
 
 def below_descriptor(raw: Any) -> Any:
@@ -106,38 +125,79 @@ def place_of(thing: Any) -> str:
 # Below: references to an object.
 
 
-def rebind(old: Any, new: Any) -> int:
+def rebind(old: Any, new: Any, others: Optional[int] = None) -> int:
     """Replace `old` by `new` under every name: in modules, in their classes, and in dictionaries and lists of both.
 
     It reads only the stored contents of containers, not through their own methods. transformers has dictionaries that
     import every model when their items are read, and torch has objects that warn when an attribute is read.
 
+    Args:
+        old: the object.
+        new: the next one.
+        others: how many references to `old` there may be; once all of them are replaced, nothing more is searched.
+
     Returns:
         How many holders reject the assignment; they keep `old`.
     """
-    refused, is_container = 0, _Containers()
-    holders, namespaces = _holders(old, new), list(_namespaces())
+    if others == 0:
+        return 0
+    namespaces = list(_namespaces())
+    home = getattr(old, "__module__", None)  # it has most of the other references, in a table of functions for instance
+    namespaces.sort(key=lambda namespace: namespace.get("__name__") != home)
+    replaced, refused = _rebind_within(namespaces[0], old, new, None)
+    if replaced == others:
+        return refused  # the usual case; all other steps take hundreds of times as long
+    holders = _holders(old, new)
     for namespace in namespaces:
         if holders is None or id(namespace) in holders:
             _rebind_in(namespace, old, new)
-    if holders is not None and holders.issubset(map(id, namespaces)):
-        return 0  # the usual case; searching all containers takes three times as long as the steps before
+    left = None if holders is None else holders.difference(map(id, namespaces))
+    refused = 0  # what the first module has refused is refused again
     for namespace in namespaces:
-        name_of_module = namespace.get("__name__")
-        for value in list(namespace.values()):
-            if issubclass(type(value), type):
-                members = _CLASS_DICT.__get__(value)
-                # On Python 3.9 static types have no dictionary until they are used.
-                if members is None or members.get("__module__") != name_of_module:
-                    continue
-                for name, held in list(members.items()):
-                    if held is old:
-                        refused += not _is_set(value, name, new)
-                    elif is_container[type(held)]:
-                        _rebind_in(held, old, new)
-            elif is_container[type(value)] and value is not namespace:
-                _rebind_in(value, old, new)
+        if left is not None and not left:
+            break
+        refused += _rebind_within(namespace, old, new, left)[1]
     return refused
+
+
+def _rebind_within(namespace: dict[str, Any], old: Any, new: Any, left: Optional[set[int]]) -> tuple[int, int]:
+    """Replace an object in a module.
+
+    Args:
+        namespace: of the module.
+        old: the object.
+        new: the next one.
+        left: the identities of dictionaries and lists to search, from which those that were searched are removed; all
+            if None.
+
+    Returns:
+        How many references were replaced, and how many holders rejected the assignment.
+    """
+    is_container, name_of_module = _Containers(), namespace.get("__name__")
+    replaced, refused = _rebind_in(namespace, old, new), 0
+    for value in list(namespace.values()):
+        if issubclass(type(value), type):
+            members = _CLASS_DICT.__get__(value)
+            # On Python 3.9 static types have no dictionary until they are used.
+            if members is None or members.get("__module__") != name_of_module:
+                continue
+            for name, held in list(members.items()):
+                if held is old:
+                    is_set = _is_set(value, name, new)
+                    replaced, refused = replaced + is_set, refused + (not is_set)
+                    _settle(gc.get_referents(members)[0], left)  # the dictionary behind a proxy
+                elif is_container[type(held)] and (left is None or id(held) in left):
+                    replaced += _rebind_in(held, old, new)
+                    _settle(held, left)
+        elif is_container[type(value)] and value is not namespace and (left is None or id(value) in left):
+            replaced += _rebind_in(value, old, new)
+            _settle(value, left)
+    return replaced, refused
+
+
+def _settle(holder: Any, left: Optional[set[int]]) -> None:
+    if left is not None:
+        left.discard(id(holder))
 
 
 def _holders(old: Any, new: Any) -> Optional[set[int]]:
@@ -165,15 +225,17 @@ def _is_set(owner: type, name: str, value: Any) -> bool:
     return True
 
 
-def _rebind_in(container: Any, old: Any, new: Any) -> None:
+def _rebind_in(container: Any, old: Any, new: Any) -> int:
+    places: list[Any]
     if issubclass(type(container), dict):
-        for key, held in list(dict.items(container)):
-            if held is old:
-                dict.__setitem__(container, key, new)
+        places = [key for key, held in list(dict.items(container)) if held is old]
+        for key in places:
+            dict.__setitem__(container, key, new)
     else:
-        for index, held in enumerate(container):
-            if held is old:
-                container[index] = new
+        places = [index for index, held in enumerate(container) if held is old]
+        for index in places:
+            container[index] = new
+    return len(places)
 
 
 def _namespaces() -> Iterator[dict[str, Any]]:

@@ -178,6 +178,8 @@ def _fill(made: Any, value: Any, known: _Known) -> None:
     if isinstance(value, dict):
         items = (collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict).items(value)
         made.update([(plain(key, known), plain(part, known)) for key, part in items])
+    elif _SAFE.issuperset(map(type, list.__iter__(value))):  # such as half a million samples of a sound
+        made += list.__iter__(value)
     else:
         made += [plain(part, known) for part in list.__iter__(value)]
 

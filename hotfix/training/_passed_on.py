@@ -189,11 +189,23 @@ def may_move_labels(function: Any, owner: Any = None) -> bool:
 
     Functions of the library are not looked into.
     """
+    return _of_the_program(function, type(owner), _moves)
+
+
+def _of_the_program(function: Any, kind: type, test: Any) -> bool:
+    """The answer of a test for a function; False for one of the library. The Trainer asks for each micro-batch."""
     if function is None or not _reason(function, "", "transformers"):
         return False
-    return any(_code_moves_labels(code) for code in _codes(function, type(owner)))
+    inner = _function(function)
+    return bool((test if isinstance(inner, types.FunctionType) else test.__wrapped__)(inner, kind))  # or without a hash
 
 
+@functools.cache
+def _moves(function: Any, kind: type) -> bool:
+    return any(_code_moves_labels(code) for code in _codes(function, kind))
+
+
+@functools.cache
 def _code_moves_labels(code: types.CodeType) -> bool:
     definition = _definition(code)
     return definition is not None and any(_leaves_out_the_first(node) for node in ast.walk(definition))
@@ -207,11 +219,7 @@ def may_extend_labels(function: Any, owner: Any = None) -> bool:
             library are not looked into.
         owner: has the methods that it may call.
     """
-    if function is None or not _reason(function, "", "transformers"):
-        return False
-    inner = _function(function)
-    check: Any = _extends if isinstance(inner, types.FunctionType) else _extends.__wrapped__  # others may have no hash
-    return bool(check(inner, type(owner)))
+    return _of_the_program(function, type(owner), _extends)
 
 
 def may_adjust_the_number(function: Any, owner: Any = None) -> bool:
@@ -222,10 +230,7 @@ def may_adjust_the_number(function: Any, owner: Any = None) -> bool:
             are not looked into.
         owner: has the methods that it may call.
     """
-    if function is None or not _reason(function, "", "transformers"):
-        return False
-    definitions = filter(None, (_definition(code) for code in _codes(function, type(owner))))
-    return any(_adjusts(definition) for definition in definitions)
+    return _of_the_program(function, type(owner), _adjusts)
 
 
 def is_number_as_counted(fix: str, trainer: Any, name: str) -> bool:
@@ -308,7 +313,12 @@ def _leaves_out_the_first(node: ast.AST) -> bool:
     return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
 
 
-def _adjusts(definition: ast.FunctionDef) -> bool:
+@functools.cache
+def _adjusts(function: Any, kind: type) -> bool:
+    return any(_adjusts_a_sum(definition) for definition in filter(None, map(_definition, _codes(function, kind))))
+
+
+def _adjusts_a_sum(definition: ast.FunctionDef) -> bool:
     """Whether a definition divides by a sum or a difference, or computes one with the number of labels."""
     nodes = list(ast.walk(definition))
     sums = [node for node in nodes if isinstance(node, (ast.BinOp, ast.AugAssign)) and _is_sum(node)]
@@ -345,8 +355,13 @@ def _extends_labels(node: ast.AST) -> bool:
 
 
 def _returns_the_number(function: types.FunctionType, name: str, owner: Any) -> bool:
+    return _code_returns_the_number(function.__code__, name)
+
+
+@functools.cache
+def _code_returns_the_number(code: types.CodeType, name: str) -> bool:
     """Whether a method returns what ``super()`` does, or its parts under the names that they were given, in order."""
-    definition = _definition(function.__code__)
+    definition = _definition(code)
     if definition is None:
         return False
     calls = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
@@ -406,17 +421,20 @@ def _first_name(node: ast.AST) -> str:
 
 def _returns_the_result(function: types.FunctionType, name: str, owner: Any) -> bool:
     definition = _definition(function.__code__)
-    if definition is None:
-        return False
-    results = set(_results(definition, name))
-    if any(_changes(node, results, name) for node in ast.walk(definition)):
+    results = None if definition is None else _kept_results(definition, name)
+    if definition is None or results is None:
         return False
     returned = [node.value for node in _reached(definition.body, definition, owner) if isinstance(node, ast.Return)]
     return bool(returned) and all(_is_result(value, results, name) for value in returned)
 
 
 def _only_passes_the_number(function: types.FunctionType, name: str, owner: Any) -> bool:
-    definition = _definition(function.__code__)
+    return _code_only_passes_the_number(function.__code__, name)
+
+
+@functools.cache
+def _code_only_passes_the_number(code: types.CodeType, name: str) -> bool:
+    definition = _definition(code)
     if definition is None:
         return False
     calls = [node for node in ast.walk(definition) if isinstance(node, ast.Call)]
@@ -467,6 +485,14 @@ def _asks_for_none(node: ast.Compare) -> bool:
     return all(getattr(value, "value", 0) is None for value in node.comparators)
 
 
+@functools.cache
+def _kept_results(definition: ast.FunctionDef, name: str) -> Optional[frozenset[str]]:
+    """The variables with the results of ``super()``; None if one of them is changed."""
+    results = frozenset(_results(definition, name))
+    is_changed = any(_changes(node, results, name) for node in ast.walk(definition))
+    return None if is_changed else results
+
+
 def _results(definition: ast.FunctionDef, name: str) -> Iterator[str]:
     """The local variables that hold the loss of ``super()``, or all that it returned."""
     for node in ast.walk(definition):
@@ -477,7 +503,7 @@ def _results(definition: ast.FunctionDef, name: str) -> Iterator[str]:
                     yield first.id
 
 
-def _changes(node: ast.AST, results: set[str], name: str) -> bool:
+def _changes(node: ast.AST, results: frozenset[str], name: str) -> bool:
     """Whether a node binds one of these variables to something else, or changes in place what it holds."""
     if isinstance(node, ast.Assign):
         return not _is_super(node.value, name) and any(
@@ -491,7 +517,7 @@ def _changes(node: ast.AST, results: set[str], name: str) -> bool:
     return False
 
 
-def _is_result(value: Any, results: set[str], name: str) -> bool:
+def _is_result(value: Any, results: frozenset[str], name: str) -> bool:
     if isinstance(value, ast.IfExp):
         return _is_result(value.body, results, name) and _is_result(value.orelse, results, name)
     if isinstance(value, ast.Tuple) and value.elts:

@@ -570,6 +570,7 @@ def _strings() -> re.Pattern[str]:
 _HAVE_NESTED_QUOTES = sys.version_info >= (3, 12)
 
 
+@recent(32)
 def _with_valid_escapes(text: str) -> str:
     pieces, done = [], 0
     for match in _strings().finditer(text):

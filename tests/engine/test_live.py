@@ -67,6 +67,72 @@ def test_all_objects_are_searched_without_help_of_the_collector(
     assert holders[0].name is new
 
 
+COPIED = """
+TABLE, NAMES = {}, []
+
+
+class Class:
+    def method(self):
+        return 1
+
+
+def scale(x):
+    return x
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "others"),
+    [
+        ("", 0),
+        ("TABLE['key'] = scale", 1),
+        ("other = scale; NAMES.append(scale); Class.alias = scale", 3),
+        ("kept = (scale,)", 1),  # a tuple cannot be changed
+    ],
+)
+def test_the_references_beside_the_name_are_counted(lab: Lab, elsewhere: str, others: int) -> None:
+    toy = lab.module(text=COPIED + elsewhere)
+    site = live.resolve(toy, "scale")
+    assert site.others in (others, None)  # None if this Python does not count
+    assert live.resolve(toy, "Class.method").others in (0, None)
+    assert live.resolve(toy, "scale").others in (others + 2, None)  # the first site holds it twice
+    assert site.raw is site.function
+
+
+@pytest.mark.parametrize("place", ["alone", "table", "module", "class", "later"])
+def test_a_wrapped_function_is_replaced_wherever_it_is_held(lab: Lab, place: str) -> None:
+    toy, journal, fix = lab.module(text=COPIED), Journal(), lab.fix("negative")
+    fix.wraps("toys.toy:scale")(lambda original: lambda x: -original(x))
+    other = types.ModuleType("toys.other")
+    other.names, held = [], toy.scale if place == "later" else None
+    sys.modules["toys.other"] = other
+    if place == "table":
+        toy.TABLE["key"] = toy.scale
+    if place == "module":
+        other.names.append(toy.scale)
+    if place == "class":
+        toy.Class.alias = staticmethod(toy.scale)
+        toy.Class.plain = toy.scale
+    try:
+        journal.install(fix, fix.targets[0], toy)
+        assert toy.scale(2) == -2
+        if place == "table":
+            assert toy.TABLE["key"](2) == -2
+        if place == "module":
+            assert other.names[0](2) == -2
+        if place == "class":
+            assert toy.Class.plain is toy.scale
+        if place == "later":
+            assert held is not None
+            assert held(2) == 2  # a variable of a function cannot be replaced
+        journal.uninstall()
+        assert toy.scale(2) == 2
+    finally:
+        del sys.modules["toys.other"]
+
+
 def test_of_a_function_that_was_changed_no_syntax_tree_is_kept(lab: Lab) -> None:
     toy, journal = lab.module(text=TEXT), Journal()
     fix, later = lab.fix("first"), lab.fix("second")
