@@ -6,8 +6,9 @@ installed something) calls `forget`.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any, Callable, TypeVar
+from weakref import WeakKeyDictionary
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _kept: list[Any] = []
@@ -34,6 +35,27 @@ def recent(number: int) -> Callable[[_Function], _Function]:
         return keeping  # type: ignore[return-value]
 
     return decorate
+
+
+def weakly(function: _Function) -> _Function:
+    """Cache the results of a function for its first argument, as long as that lives, and for the others by equality.
+
+    For functions and classes of the program: they may hold a model, which must be freed with them. The others must not
+    refer to the first one, nor may the results.
+    """
+    known: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+
+    @wraps(function)
+    def keeping(subject: Any, *others: Any) -> Any:
+        try:
+            results = known.setdefault(subject, {})
+        except TypeError:  # it has no hash, or takes no weak reference
+            return function(subject, *others)
+        if others not in results:
+            results[others] = function(subject, *others)
+        return results[others]
+
+    return keeping  # type: ignore[return-value]
 
 
 def forget() -> None:

@@ -103,6 +103,18 @@ class Code:
             return "FAST", index >> 4 if stores else index & 15
         return name.partition("_")[2], index >> (name == "LOAD_GLOBAL" and HAS_TABLE)
 
+    def loads(self, at: int) -> list[tuple[str, int]]:
+        """The variables that an instruction loads, as `variable` gives them; a closure loads all that are shared."""
+        name, index = self.name(at), self.argument(at)
+        if name == "LOAD_FAST_LOAD_FAST":  # Python 3.13
+            return [("FAST", index >> 4), ("FAST", index & 15)]
+        if name == "LOAD_CLOSURE":
+            return [("DEREF", number) for number in range(index + 1)]
+        if not name.startswith("LOAD_") and name != "STORE_FAST_LOAD_FAST":
+            return []
+        kind, index = self.variable(at)
+        return [(kind.removesuffix("_CHECK"), index)]
+
     def local(self, at: int) -> Optional[str]:
         """The name of the local variable, or of the one of an enclosing function, that an instruction loads."""
         name, index, code = self.name(at), self.argument(at), self.object

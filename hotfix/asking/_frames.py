@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import types
@@ -11,7 +12,10 @@ from typing import Any, Optional, Union
 from ._bytecode import CALLS, Code
 from ._handlers import Error, Fate, Walk, looking_up
 
-_MACHINERY = {"importlib", "importlib._bootstrap", "importlib._bootstrap_external", "importlib.util", "zipimport"}
+_MACHINERY = {
+    *("importlib", "importlib._bootstrap", "importlib._bootstrap_external", "importlib.metadata", "importlib.util"),
+    "zipimport",
+}
 # Functions with handlers that do not count: their caller decides.
 _TRANSPARENT = {("runpy", ""), ("unittest.loader", ""), ("transformers.dynamic_module_utils", "check_imports")}
 # Functions that expect an error whose class is not in the code.
@@ -140,7 +144,7 @@ def is_handled(
             is_near, is_inside = True, False
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed:
-            is_near, is_executed = False, _is_executed(frame)
+            is_near, is_executed = _imports(frame), _is_executed(frame)
             first, below, frame = first or frame, frame, frame.f_back
             continue
         module, function = _module(frame), frame.f_code.co_name
@@ -185,7 +189,7 @@ def is_handled(
             return True
         if not may_stop and how != "plain" and remaining == set(place[3:]):
             _passed.add(place)
-        is_near, is_executed = False, _is_executed(frame)
+        is_near, is_executed = _imports(frame), _is_executed(frame)
         errors, below, frame = remaining, frame, frame.f_back
     return False
 
@@ -193,6 +197,11 @@ def is_handled(
 def handles(error: type[BaseException], frame: types.FrameType) -> bool:
     """Whether a frame has a handler of its own for an error at its current place."""
     return _SUPPORTED and bool(_fate(frame, error).caught)
+
+
+def _imports(frame: types.FrameType) -> bool:
+    """Whether a frame runs the program's own function for import statements: the statement is in the next frame."""
+    return frame.f_code is getattr(builtins.__import__, "__code__", None)
 
 
 def _is_executed(frame: types.FrameType) -> bool:

@@ -178,7 +178,8 @@ class Walk:
             return state._replace(at=target)
         if state.bound != _UNBOUND and name.startswith("STORE_") and code.variable(code.pushed_by(at)) == state.bound:
             return state._replace(at=at + 2, does="reports")  # the error is kept, to be raised or shown later
-        does = "calls" if state.does == "nothing" and "CALL" in name else state.does
+        is_read = state.bound != _UNBOUND and state.bound in code.loads(at)
+        does = "calls" if state.does == "nothing" and (is_read or "CALL" in name) else state.does
         return state._replace(at=at + 2, does=does)
 
     def _returns_bool(self, at: int) -> bool:
@@ -210,8 +211,7 @@ class Walk:
             self._todo.append(state._replace(at=target))
         if matches is False:
             return None
-        does = state.does if bound == _UNBOUND else "calls"
-        return state._replace(at=at + 2, how=_how(state.error, classes), bound=bound, does=does)
+        return state._replace(at=at + 2, how=_how(state.error, classes), bound=bound)
 
     def _leave_block(self, state: _State) -> Optional[_State]:
         """Follow the end of a `with` block: its context manager stops the error, lets it through, or is unknown."""

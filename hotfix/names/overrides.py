@@ -13,6 +13,7 @@ import weakref
 from typing import Any, Callable
 
 from hotfix import asking
+from hotfix._support.memo import weakly
 
 _NAME = "prepare_inputs_for_generation"
 _MISSING = object()
@@ -96,7 +97,7 @@ def takes(function: Any, name: str) -> bool:
         return True
 
 
-@functools.lru_cache(maxsize=256)
+@weakly
 def _takes(function: Any, name: str) -> bool:
     parameters = inspect.signature(_below_wrappers(function), follow_wrapped=False).parameters
     return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())

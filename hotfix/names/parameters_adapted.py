@@ -29,6 +29,7 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from packaging.version import Version
 
+from hotfix._support.memo import weakly
 from hotfix.names import overrides
 from hotfix.patching import scope
 
@@ -255,7 +256,7 @@ def _lacks(method: Any, hook: str) -> bool:
         return False
 
 
-@functools.lru_cache(maxsize=256)
+@weakly
 def _function_lacks(function: Any, hook: str, bound: bool) -> bool:
     if is_of_the_library(_innermost(function)):
         return False

@@ -167,15 +167,17 @@ def _owner(steps: list[dis.Instruction], number: int) -> tuple[Any, ...]:
 
 def _straight(steps: list[dis.Instruction], number: int, owner: tuple[Any, ...]) -> list[str]:
     """The keys that are read from the owner's attribute before the next jump, and before anything could change it."""
-    keys = []
-    last = ""
+    keys: list[str] = []
+    named: set[str] = set()  # in the present statement
     while number < len(steps) and "JUMP" not in steps[number].opname and steps[number].opname[:6] != "RETURN":
         if steps[number].opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
             break
-        if steps[number].opname.startswith("CALL") and last not in _HARMLESS:
+        if steps[number].opname.startswith("CALL") and not named.issubset((*_HARMLESS, *owner)):
             break
+        if steps[number].opname.startswith(("STORE_", "POP_TOP")):
+            named.clear()
         if steps[number].opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME"):
-            last = steps[number].argval
+            named.add(steps[number].argval)
         if steps[number].argval == _NAME and _owner(steps, number) == owner:
             key = _key_after(steps, number) if steps[number].opname == "LOAD_ATTR" else ""
             if not key and steps[number + 1].argval not in _READING:  # it is assigned, or given to another function

@@ -302,7 +302,9 @@ class Restored:
         return value if is_module else _bound(value, instance, owner)
 
     def _listed(self, instance: Any, owner: type) -> Any:
-        """The value for code that reads every name in ``dir()``: no error, also if this class has no use for it."""
+        """What code gets that reads every name it lists: no error, and from a class nothing that it could wrap."""
+        if instance is None:
+            return self
         value = self.value if self.find is None else self.find()
         try:
             return _bound(value, instance, owner)

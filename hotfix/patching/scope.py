@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import sys
 import types
+import weakref
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 from .. import asking
 from . import asked, live
@@ -27,7 +28,7 @@ _OURS = str(Path(__file__).parents[1])  # a repaired function may have our code
 
 
 _left_alone: dict[str, str] = {}
-_of_classes: dict[tuple[type, str, str], tuple[Any, str]] = {}
+_of_classes: dict[tuple[int, str, str], tuple[Any, Any, str]] = {}  # with weak references: a program's class is freed
 _places: dict[str, tuple[Any, str, Any, Any, Any]] = {}
 
 
@@ -89,10 +90,20 @@ def is_own(fix: str, owner: Any, name: str = "", library: str = "transformers") 
 @settled
 def _is_own_class(fix: str, kind: type, name: str, library: str) -> bool:
     """Whether a class attribute is the library's own."""
-    known, value = _of_classes.get((kind, name, library)), getattr(kind, name, None)
-    if known is None or known[0] is not value:
-        known = _of_classes[kind, name, library] = value, _foreign(value, library)
-    return not known[1] or leave_alone(fix, known[1])
+    key = id(kind), name, library
+    known, value = _of_classes.get(key), getattr(kind, name, None)
+    if known is None or known[0]() is not kind or known[1]() is not value:
+        of_kind = weakref.ref(kind, lambda _: _of_classes.pop(key, None))
+        known = _of_classes[key] = of_kind, _held(value), _foreign(value, library)
+    return not known[2] or leave_alone(fix, known[2])
+
+
+def _held(value: Any) -> Callable[[], Any]:
+    """A reference to an attribute of a class, which may refer to the class; weak where that is possible."""
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: value
 
 
 def _reason(owner: Any, name: str, library: str) -> str:

@@ -21,7 +21,8 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#44568", "transformers#44570", "transformers#44618"),
     fixed_in="5.4.0",
-    when="all(kwargs.get(name) is None for name in ('post_processor', 'add_bos_token', 'add_eos_token'))",
+    when="all(kwargs.get(name) is None for name in ('post_processor', 'add_bos_token', 'add_eos_token')) and "
+    "getattr(kwargs.get('tokenizer_object'), 'post_processor', None) is None",
     prefilter="split_by_punct",
 )
 

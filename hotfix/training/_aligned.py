@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from functools import cache
 from typing import Any, Callable
 
+from hotfix._support.memo import weakly
 from hotfix.patching.asked import is_compiling
 
 
@@ -65,6 +65,6 @@ def _have_to_be_moved(labels: Any, ids: Any) -> Any:
     return ((read == labels) & is_label).sum() > ((after == labels) & is_label).sum()
 
 
-@cache
+@weakly
 def _takes_shifted_labels(loss_function: Any) -> bool:
     return "shift_labels" in inspect.signature(loss_function).parameters

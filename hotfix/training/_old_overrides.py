@@ -6,8 +6,10 @@ import dis
 import inspect
 import types
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from typing import Any, Callable
+
+from hotfix._support.memo import weakly
 
 
 def is_override(method: Any) -> bool:
@@ -131,7 +133,7 @@ def _parameters_of(method: Any) -> tuple[inspect.Parameter, ...]:
 _ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-@cache
+@weakly
 def _parameters(function: Any, bound: bool) -> tuple[inspect.Parameter, ...]:
     parameters = tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
     inner = getattr(function, "__wrapped__", None)

@@ -8,6 +8,7 @@ counts as the user's own.
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import inspect
 import re
@@ -16,7 +17,9 @@ import textwrap
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any, Optional
+from weakref import WeakKeyDictionary
 
+from hotfix._support.memo import weakly
 from hotfix.patching import scope
 from hotfix.patching.scope import _reason
 from hotfix.versions import source
@@ -149,18 +152,20 @@ def is_gradient_scaled(fix: str, trainer: Any, callbacks: Iterable[Any] = ()) ->
     for function in (*of_callbacks, *of_trainer, *of_optimizer):
         if function is None or not _reason(function, "", "transformers"):
             continue
-        if says(function, _OF_STEPS) and says(function, _OF_GRADIENTS):
+        if says(function, _OF_GRADIENTS) and (says(function, _OF_STEPS) or _scales(function)):
             scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
             return True
     accelerator = getattr(trainer, "accelerator", None)
     wrapped = (vars(accelerator).get(name) for name in ("backward", "clip_grad_norm_")) if accelerator else ()
     for function in wrapped:
-        if function is not None and _reason(function, "", "transformers") and says(function, _OF_STEPS):
+        if function is None or not _reason(function, "", "transformers"):
+            continue
+        if says(function, _OF_STEPS) or _scales(function):
             scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
             return True
     for parameter in getattr(getattr(trainer, "model", None), "parameters", tuple)():
         for hook in (getattr(parameter, "_backward_hooks", None) or {}).values():
-            if _reason(hook, "", "transformers") and says(hook, _OF_STEPS):
+            if _reason(hook, "", "transformers") and (says(hook, _OF_STEPS) or _scales(hook)):
                 scope.leave_alone(fix, f"{_name_of(hook)}, a hook of a parameter, is your own")
                 return True
     return False
@@ -174,8 +179,17 @@ def gives(function: Any, name: str) -> bool:
     """Whether a function of the user's passes a keyword argument of this name, and does not move labels itself."""
     if function is None or not _reason(function, "", "transformers") or moves_labels(function):
         return False
+    inner = _function(function)
+    words = _words_given if isinstance(inner, types.FunctionType) else _words_given.__wrapped__  # type: ignore[attr-defined]
+    return name in words(inner)
+
+
+@weakly
+def _words_given(function: Any) -> frozenset[str]:
+    """The texts in a function, among them the names of keyword arguments in its calls."""
     constants = [constant for code in _codes(function) for constant in code.co_consts]
-    return any(constant == name or (isinstance(constant, tuple) and name in constant) for constant in constants)
+    parts = (part for constant in constants for part in (constant if isinstance(constant, tuple) else (constant,)))
+    return frozenset(part for part in parts if isinstance(part, str))
 
 
 def moves_labels(function: Any) -> bool:
@@ -192,15 +206,25 @@ def may_move_labels(function: Any, owner: Any = None) -> bool:
     return _of_the_program(function, type(owner), _moves)
 
 
+_answers: WeakKeyDictionary[Any, WeakKeyDictionary[type, dict[Any, bool]]] = WeakKeyDictionary()
+
+
 def _of_the_program(function: Any, kind: type, test: Any) -> bool:
-    """The answer of a test for a function; False for one of the library. The Trainer asks for each micro-batch."""
+    """The answer of a test for a function; False for one of the library. The Trainer asks for each micro-batch.
+
+    The answer is kept as long as the function and the class: they may hold a model, which is freed with them.
+    """
     if function is None or not _reason(function, "", "transformers"):
         return False
     inner = _function(function)
-    return bool((test if isinstance(inner, types.FunctionType) else test.__wrapped__)(inner, kind))  # or without a hash
+    if not isinstance(inner, types.FunctionType):
+        return bool(test(inner, kind))
+    known = _answers.setdefault(inner, WeakKeyDictionary()).setdefault(kind, {})
+    if test not in known:
+        known[test] = test(inner, kind)
+    return known[test]
 
 
-@functools.cache
 def _moves(function: Any, kind: type) -> bool:
     return any(_code_moves_labels(code) for code in _codes(function, kind))
 
@@ -254,6 +278,39 @@ def says(function: Any, pattern: re.Pattern[str]) -> bool:
         for code in _codes(function)
         for word in (*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_consts)
     )
+
+
+def _scales(function: Any) -> bool:
+    """Whether a function of the user's, or one that it calls, multiplies or divides by a number that it was given.
+
+    The number is a constant, a variable of its module or of the function around it, or an attribute of its object; a
+    mask is none.
+    """
+    codes = list(_codes(function))
+    held = [constant for code in codes for constant in code.co_consts]
+    inner = _function(function)
+    if isinstance(inner, types.FunctionType):
+        held += [*(inner.__defaults__ or ()), *(inner.__kwdefaults__ or {}).values()]
+        held += [cell.cell_contents for cell in inner.__closure__ or () if _is_full(cell)]
+        spaces = (inner.__globals__, getattr(getattr(function, "__self__", None), "__dict__", {}))
+        held += [space.get(name) for code in codes for name in code.co_names for space in spaces]
+    return any(map(_multiplies, codes)) and any(map(_is_factor, held))
+
+
+_OF_SCALING = frozenset(("mul", "mul_", "div", "div_", "multiply", "true_divide"))
+
+
+@functools.cache
+def _multiplies(code: types.CodeType) -> bool:
+    """Whether code has a product or a quotient."""
+    operators = (each.argrepr if each.opname == "BINARY_OP" else each.opname for each in dis.get_instructions(code))
+    return not _OF_SCALING.isdisjoint(code.co_names) or any(
+        operator.rstrip("=") in ("*", "/") or operator.endswith(("_MULTIPLY", "_TRUE_DIVIDE")) for operator in operators
+    )
+
+
+def _is_factor(value: Any) -> bool:
+    return type(value) in (int, float) and value not in (0, 1, -1)
 
 
 def _codes(function: Any, kind: Optional[type] = None) -> Iterator[types.CodeType]:
@@ -313,7 +370,6 @@ def _leaves_out_the_first(node: ast.AST) -> bool:
     return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
 
 
-@functools.cache
 def _adjusts(function: Any, kind: type) -> bool:
     return any(_adjusts_a_sum(definition) for definition in filter(None, map(_definition, _codes(function, kind))))
 
@@ -341,7 +397,6 @@ def _is_sum(node: Any) -> bool:
     return isinstance(node.op, (ast.Add, ast.Sub)) and not any(isinstance(part, ast.Constant) for part in parts)
 
 
-@functools.cache
 def _extends(function: Any, kind: type) -> bool:
     definitions = filter(None, map(_definition, _codes(function, kind)))
     return any(_extends_labels(node) for definition in definitions for node in ast.walk(definition))

@@ -7,9 +7,9 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, Optional
 
+from hotfix._support.memo import weakly
 from hotfix.patching import code
 from hotfix.training import _passed_on
 from hotfix.versions import source
@@ -154,7 +154,7 @@ def _asking_trainer() -> tuple[Any, Any]:
     return None, ()
 
 
-@cache
+@weakly
 def _class_swallows(model: type) -> bool:
     """As `swallows`, of a class that is loaded; a class without source counts as correct."""
     owner = next((kind for kind in model.__mro__ if "forward" in vars(kind)), model)

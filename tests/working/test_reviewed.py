@@ -25,7 +25,9 @@ PROGRAMS = [
 def test_a_program_that_is_right_prints_the_same(text, release, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(text, encoding="utf-8")
-    settings = {"transformers": release, "flash_attn": None, "extras": ["accelerate==1.15.0"]}
+    release, _, accelerate = release.partition("+")
+    extras = [f"accelerate=={accelerate or '1.15.0'}"]
+    settings = {"transformers": release, "flash_attn": None, "extras": extras}
     stock, armed = (run(program, hotfix=hotfix, **settings).require().stdout for hotfix in (False, True))
     lines = [[line for line in text.splitlines() if "_runtime" not in line] for text in (stock, armed)]
     assert lines[0]
