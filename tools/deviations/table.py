@@ -52,6 +52,38 @@ ACCEPTED: dict[tuple[str, str], str] = {
     "calls; `num-items-off-by-one` leaves the number alone beside it, as the first fixed release does",
     ("vision-lora-checkpointing-no-grad", "cast-to-bfloat16"): "the gradient is 0 in stock, and differs from the "
     "reference by 2 %, since bfloat16 is rounded in another order there",
+    (
+        "qwen3vl-moe-autocast-scatter",
+        "target-called-again",
+    ): "stock ends before the case goes on to training, in which the experts are computed in another order",
+    (
+        "qwen3vl-moe-autocast-scatter",
+        "model-called-again",
+    ): "stock ends before the case goes on to training, in which the experts are computed in another order",
+    (
+        "fa2-sliding-window-mask-slicing",
+        "target-called-again",
+    ): "the call that stock refuses writes into the cache; that "
+    "of the reference is of a class whose parts are not compared",
+    (
+        "gemma2-fa2-no-window",
+        "packed-by-positions",
+    ): "this release does not keep the texts apart, and the window is that "
+    "of the whole row; the reference keeps them apart",
+    (
+        "gemma3-mask-image-distance-heuristic",
+        "packed-by-positions",
+    ): "this release does not keep the texts apart, and the images are repaired; the reference keeps them apart",
+    (
+        "gemma3-mask-image-distance-heuristic",
+        "target-called-again",
+    ): "the function that is returned has another name",
+    (
+        "gemma3-bidirectional-across-images",
+        "cast-to-bfloat16",
+    ): "the loss is that of the reference to 0.04 %, and stock differs by 0.6 %: bfloat16 is rounded in another order",
+    ("fa2-posids-varlen-unpadded-batch", "generated-in-two-turns"): "the prompts are continued rightly; the reference "
+    "repairs the forward alone, and `generate` two releases later",
     ("phi-lm-head-bias", "adapters-like-lora"): "the base layers are not in the files, so they are initialized at "
     "random; the reference draws other numbers",
     ("phi-lm-head-bias", "wrapped-like-peft"): "the model is wrapped before its files are read; the reference raises "
