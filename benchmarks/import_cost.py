@@ -2,10 +2,11 @@
 
     nox -s benchmarks
 
-Two ratios, each of medians of whole processes, measured by pyperf one beside the other:
+Ratios of medians of whole processes, measured by pyperf one beside the other:
 
 - `import hotfix.auto` in a bare interpreter, against the bare interpreter (at most 1.25 is the goal);
-- importing Qwen2.5-VL's modeling file from a release with nothing to repair, armed against unarmed (at most 1.01).
+- importing Qwen2.5-VL's modeling file from a release with nothing to repair, armed against unarmed (at most 1.01);
+- importing the Trainer and Llama from two releases with much to repair (at most 1.02 is the goal).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from tools.testbed import overlay
 
 RELEASE = "4.57.6"
 MODELING = "import transformers.models.qwen2_5_vl.modeling_qwen2_5_vl"
+TRAINER = "from transformers import Trainer, LlamaForCausalLM"
+WITH_REPAIRS = ("4.57.6", "5.23.0")
 ARMED = "import hotfix.auto"
 
 
@@ -30,14 +33,19 @@ def main() -> None:
     auto = runner.bench_command(ARMED, [sys.executable, "-c", ARMED])
 
     runner.args.processes, runner.args.values = 8, 1
-    folder = str(overlay.overlay(RELEASE)) if not runner.args.worker else ""
-    if folder:
-        os.environ["PYTHONPATH"] = folder
-        runner.args.inherit_environ = ["PYTHONPATH"]
-    unarmed = runner.bench_command(f"modeling file of {RELEASE}", [sys.executable, "-c", MODELING])
-    armed = runner.bench_command("the same, armed", [sys.executable, "-c", f"{ARMED}; {MODELING}"])
+    results = [("start", auto, bare)]
+    for name, release, statement in (
+        (f"modeling file of {RELEASE}", RELEASE, MODELING),
+        *((f"Trainer and Llama of {release}", release, TRAINER) for release in WITH_REPAIRS),
+    ):
+        if not runner.args.worker:
+            os.environ["PYTHONPATH"] = str(overlay.overlay(release, ["accelerate==1.15.0"]))
+            runner.args.inherit_environ = ["PYTHONPATH"]
+        unarmed = runner.bench_command(name, [sys.executable, "-c", statement])
+        armed = runner.bench_command(f"{name}, armed", [sys.executable, "-c", f"{ARMED}; {statement}"])
+        results.append((name, armed, unarmed))
     if not runner.args.worker:
-        for name, on, off in (("start", auto, bare), ("modeling file", armed, unarmed)):
+        for name, on, off in results:
             print(f"{name}: {on.median() / off.median():.3f}x  ({on.median():.4f} s against {off.median():.4f} s)")
 
 

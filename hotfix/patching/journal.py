@@ -67,6 +67,8 @@ class Journal:
                 self._operations.append(operation)
             try:
                 operation.change([*operation.steps, _Step(fix, target)])
+                if isinstance(operation, _Wrapping):
+                    operation.count(live.resolve(module, target.qualname))
             finally:
                 # Changes made before an error stay recorded.
                 if not operation.steps:
@@ -208,6 +210,7 @@ class Journal:
         site = live.resolve(module, target.qualname)
         for operation in self._operations:
             if isinstance(operation, _Wrapping) and operation.is_on(site):
+                operation.expect(site)
                 return operation
         if not callable(live.below_descriptor(site.raw)):
             raise Refusal(f"{target.qualname} is {site.raw!r} and cannot be wrapped")
@@ -356,6 +359,7 @@ class _Wrapping:
         installed: the object that it holds now; the original if there are no steps.
         ours: the closures installed now.
         refused: how many holders of the original could not be rebound.
+        is_complete: whether nothing else is known to hold it.
     """
 
     def __init__(self, site: live.Site) -> None:
@@ -364,6 +368,8 @@ class _Wrapping:
         self.steps: list[_Step] = []
         self.ours: tuple[Any, ...] = ()
         self.refused = 0
+        self.is_complete = False
+        self._copies, self._count = site.others, -1
         self._attributes = _attributes_of(self.original)
         self._theirs: dict[str, Any] = {}
 
@@ -391,7 +397,16 @@ class _Wrapping:
         others, self.site.others = self.site.others, None  # as it was before the first change
         self.installed, self.ours, self.steps = wanted, ours, steps
         if self.is_defined_here():
-            self.refused = live.rebind(present, wanted, others)
+            self.is_complete = live.rebind_at_home(present, wanted, others)
+            self.refused = 0 if self.is_complete else live.rebind(present, wanted)
+
+    def count(self, site: live.Site) -> None:
+        """Count the references to the installed object, which are hotfix's own and those under other names."""
+        self._count = -1 if site.others is None or not self.is_complete else site.others
+
+    def expect(self, site: live.Site) -> None:
+        """Before the next change: the references besides hotfix's own, if there have been no others since `count`."""
+        self.site.others = self._copies if site.others == self._count else None
 
     def _carry_over(self, wanted: Any) -> None:
         """Give the next object what others have set on this one and those before, as the docstring of a decorator."""
@@ -435,7 +450,7 @@ class _Wrapping:
         """A sentence that describes the change, and the references that could not be rebound."""
         if not late or not self.is_defined_here():
             return "It was wrapped."
-        held = live.unreachable(self.original) + self.refused
+        held = 0 if self.is_complete else live.unreachable(self.original) + self.refused
         rest = f"; {held} closures, partials or bound methods still hold the original" if held else ""
         return f"It was wrapped and its copies in loaded modules rebound{rest}."
 

@@ -125,37 +125,41 @@ def place_of(thing: Any) -> str:
 # Below: references to an object.
 
 
-def rebind(old: Any, new: Any, others: Optional[int] = None) -> int:
+def rebind_at_home(old: Any, new: Any, others: Optional[int]) -> bool:
+    """Replace `old` by `new` in the module that defines it, as `rebind` does.
+
+    Args:
+        old: the object.
+        new: the next one.
+        others: how many references to `old` there may be; None if unknown.
+
+    Returns:
+        Whether no other reference is left. This is the usual case; `rebind` takes hundreds of times as long.
+    """
+    if others in (None, 0):
+        return others == 0
+    module = sys.modules.get(getattr(old, "__module__", ""))
+    namespace = _MODULE_DICT.__get__(module) if isinstance(module, types.ModuleType) else None
+    return namespace is not None and _rebind_within(namespace, old, new, None)[0] == others
+
+
+def rebind(old: Any, new: Any) -> int:
     """Replace `old` by `new` under every name: in modules, in their classes, and in dictionaries and lists of both.
 
     It reads only the stored contents of containers, not through their own methods. transformers has dictionaries that
     import every model when their items are read, and torch has objects that warn when an attribute is read.
 
-    Args:
-        old: the object.
-        new: the next one.
-        others: how many references to `old` there may be; once all of them are replaced, nothing more is searched.
-
     Returns:
         How many holders reject the assignment; they keep `old`.
     """
-    if others == 0:
-        return 0
-    namespaces = list(_namespaces())
-    home = getattr(old, "__module__", None)  # it has most of the other references, in a table of functions for instance
-    namespaces.sort(key=lambda namespace: namespace.get("__name__") != home)
-    replaced, refused = _rebind_within(namespaces[0], old, new, None)
-    if replaced == others:
-        return refused  # the usual case; all other steps take hundreds of times as long
-    holders = _holders(old, new)
+    holders, namespaces, refused = _holders(old, new), list(_namespaces()), 0
     for namespace in namespaces:
         if holders is None or id(namespace) in holders:
             _rebind_in(namespace, old, new)
     left = None if holders is None else holders.difference(map(id, namespaces))
-    refused = 0  # what the first module has refused is refused again
     for namespace in namespaces:
         if left is not None and not left:
-            break
+            break  # the usual case; searching all containers takes three times as long as the steps before
         refused += _rebind_within(namespace, old, new, left)[1]
     return refused
 

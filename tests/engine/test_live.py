@@ -154,3 +154,36 @@ def _trees() -> int:
     return sum(
         type(subject) in (ast.FunctionDef, ast.Module) for subject in gc.get_objects()
     )  # isinstance queries proxies
+
+
+def test_a_function_that_is_wrapped_twice_is_found_again(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy, journal = lab.module(text=COPIED + "TABLE['key'] = scale"), Journal()
+    first, later = lab.fix("first"), lab.fix("later")
+    first.wraps("toys.toy:scale")(lambda original: lambda x: -original(x))
+    later.wraps("toys.toy:scale")(lambda original: lambda x: 10 * original(x))
+    searched: list[object] = []
+    search = live.rebind
+
+    def recorded(old: object, new: object) -> int:
+        searched.append(old)
+        return search(old, new)
+
+    monkeypatch.setattr(live, "rebind", recorded)
+    journal.install(first, first.targets[0], toy)
+    journal.install(later, later.targets[0], toy)
+    assert (toy.scale(2), toy.TABLE["key"](2)) == (-20, -20)
+    if live.resolve(toy, "scale").others is not None:
+        assert searched == []
+    journal.uninstall()
+    assert (toy.scale(2), toy.TABLE["key"](2)) == (2, 2)
+
+
+def test_a_wrapper_that_others_hold_meanwhile_is_replaced_there(lab: Lab) -> None:
+    toy, journal = lab.module(text=COPIED), Journal()
+    first, later = lab.fix("first"), lab.fix("later")
+    first.wraps("toys.toy:scale")(lambda original: lambda x: -original(x))
+    later.wraps("toys.toy:scale")(lambda original: lambda x: 10 * original(x))
+    journal.install(first, first.targets[0], toy)
+    toy.NAMES.append(toy.scale)
+    journal.install(later, later.targets[0], toy)
+    assert toy.NAMES[0](2) == toy.scale(2) == -20
