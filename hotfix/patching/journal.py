@@ -358,7 +358,7 @@ class _Wrapping:
         original: the object that it held before.
         installed: the object that it holds now; the original if there are no steps.
         ours: the closures installed now.
-        refused: how many holders of the original could not be rebound.
+        refused: how many holders of the original, as far as they are known, could not be rebound.
         is_complete: whether nothing else is known to hold it.
     """
 
@@ -369,7 +369,7 @@ class _Wrapping:
         self.ours: tuple[Any, ...] = ()
         self.refused = 0
         self.is_complete = False
-        self._copies, self._count = site.others, -1
+        self._copies = self._count = -1
         self._attributes = _attributes_of(self.original)
         self._theirs: dict[str, Any] = {}
 
@@ -397,8 +397,11 @@ class _Wrapping:
         others, self.site.others = self.site.others, None  # as it was before the first change
         self.installed, self.ours, self.steps = wanted, ours, steps
         if self.is_defined_here():
-            self.is_complete = live.rebind_at_home(present, wanted, others)
-            self.refused = 0 if self.is_complete else live.rebind(present, wanted)
+            held = live.rebind_at_home(present, wanted, others)
+            self.is_complete = held is not None
+            if others is not None and held is not None:
+                self._copies = others - held
+            self.refused = live.rebind(present, wanted) if held is None else held
 
     def count(self, site: live.Site) -> None:
         """Count the references to the installed object, which are hotfix's own and those under other names."""
@@ -406,7 +409,7 @@ class _Wrapping:
 
     def expect(self, site: live.Site) -> None:
         """Before the next change: the references besides hotfix's own, if there have been no others since `count`."""
-        self.site.others = self._copies if site.others == self._count else None
+        self.site.others = self._copies if self._count >= 0 and site.others == self._count else None
 
     def _carry_over(self, wanted: Any) -> None:
         """Give the next object what others have set on this one and those before, as the docstring of a decorator."""
@@ -450,7 +453,7 @@ class _Wrapping:
         """A sentence that describes the change, and the references that could not be rebound."""
         if not late or not self.is_defined_here():
             return "It was wrapped."
-        held = 0 if self.is_complete else live.unreachable(self.original) + self.refused
+        held = self.refused + (0 if self.is_complete else live.unreachable(self.original))
         rest = f"; {held} closures, partials or bound methods still hold the original" if held else ""
         return f"It was wrapped and its copies in loaded modules rebound{rest}."
 

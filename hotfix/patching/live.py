@@ -125,8 +125,8 @@ def place_of(thing: Any) -> str:
 # Below: references to an object.
 
 
-def rebind_at_home(old: Any, new: Any, others: Optional[int]) -> bool:
-    """Replace `old` by `new` in the module that defines it, as `rebind` does.
+def rebind_at_home(old: Any, new: Any, others: Optional[int]) -> Optional[int]:
+    """Replace `old` by `new` in the module that defines it, as `rebind` does, and in containers in its containers.
 
     Args:
         old: the object.
@@ -134,13 +134,22 @@ def rebind_at_home(old: Any, new: Any, others: Optional[int]) -> bool:
         others: how many references to `old` there may be; None if unknown.
 
     Returns:
-        Whether no other reference is left. This is the usual case; `rebind` takes hundreds of times as long.
+        How many partials hold `old`, which cannot be changed; None if there may be further references. The first is the
+        usual case; `rebind` takes hundreds of times as long.
     """
     if others in (None, 0):
-        return others == 0
+        return others
     module = sys.modules.get(getattr(old, "__module__", ""))
     namespace = _MODULE_DICT.__get__(module) if isinstance(module, types.ModuleType) else None
-    return namespace is not None and _rebind_within(namespace, old, new, None)[0] == others
+    if namespace is None:
+        return None
+    replaced, held = _rebind_within(namespace, old, new, None)[0], 0
+    for value in [held for held in namespace.values() if type(held) in (dict, list)]:
+        for inner in value.values() if type(value) is dict else value:
+            if type(inner) in (dict, list):
+                replaced += _rebind_in(inner, old, new)
+            held += type(inner) is partial and inner.func is old
+    return held if replaced + held == others else None
 
 
 def rebind(old: Any, new: Any) -> int:

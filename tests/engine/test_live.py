@@ -178,6 +178,17 @@ def test_a_function_that_is_wrapped_twice_is_found_again(lab: Lab, monkeypatch: 
     assert (toy.scale(2), toy.TABLE["key"](2)) == (2, 2)
 
 
+def test_tables_of_tables_are_searched_and_partials_are_counted(lab: Lab) -> None:
+    text = "import functools\n" + COPIED + "TABLE['key'] = {'inner': scale}\nNAMES.append(functools.partial(scale))"
+    toy, journal, fix = lab.module(text=text), Journal(), lab.fix("negative")
+    fix.wraps("toys.toy:scale")(lambda original: lambda x: -original(x))
+    said = journal.install(fix, fix.targets[0], toy, late=True)
+    assert (toy.scale(2), toy.NAMES[0](2)) == (-2, 2)
+    assert "1 closures, partials or bound methods still hold the original" in said
+    if live.resolve(toy, "scale").others is not None:
+        assert toy.TABLE["key"]["inner"](2) == -2
+
+
 def test_a_wrapper_that_others_hold_meanwhile_is_replaced_there(lab: Lab) -> None:
     toy, journal = lab.module(text=COPIED), Journal()
     first, later = lab.fix("first"), lab.fix("later")
