@@ -170,7 +170,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = {module: fix for module, fix in modules.items() if not options.fix or fix.id in options.fix}
     examined = {}
     for package in wheels.SWEPT:
-        library = wheels.catalogue(package, _wheels(package, options))
+        of_index = evidence.examined_releases(index, package) if options.fix else []
+        library = wheels.catalogue(package, _wheels(package, options, of_index))
         examined[package] = library.releases
         findings = sweep(list(chosen.values()), library, options.jobs)
         problems += findings.problems
@@ -995,12 +996,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _wheels(package: str, options: argparse.Namespace) -> dict[Version, Path]:
+def _wheels(package: str, options: argparse.Namespace, wanted: Sequence[Version] = ()) -> dict[Version, Path]:
+    """The wheels to examine: of the wanted releases if there are any, else of all that are published."""
     paths = wheels.cached(package, options.cache)
     if options.offline:
-        return paths
+        return {version: path for version, path in paths.items() if not wanted or version in wanted}
     try:
-        published = wheels.published(package)
+        published = list(wanted) or wheels.published(package)
         missing = [version for version in published if version not in paths]
         if missing:
             print(f"fetching {len(missing)} releases of {package}", file=sys.stderr)
@@ -1010,7 +1012,7 @@ def _wheels(package: str, options: argparse.Namespace) -> dict[Version, Path]:
         return paths
     paths = wheels.cached(package, options.cache)
     withdrawn = sorted(set(paths) - set(published))
-    if withdrawn:
+    if withdrawn and not wanted:
         print(f"note: no longer on the index and left out: {', '.join(map(str, withdrawn))}", file=sys.stderr)
     return {version: path for version, path in paths.items() if version in published}
 

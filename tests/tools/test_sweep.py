@@ -707,6 +707,15 @@ def test_an_index_that_does_not_answer_is_reported(monkeypatch):
         wheels.published("transformers")
 
 
+def test_one_fix_is_examined_in_the_releases_of_the_index(monkeypatch, tmp_path):
+    pip = Pip(monkeypatch, "transformers (4.43.0)\nAvailable versions: 4.43.0, 4.42.0\n")
+    (tmp_path / "transformers-4.43.0-py3-none-any.whl").touch()  # published since
+    options = sweep._parser().parse_args(["--cache", str(tmp_path), "--fix", "rotary"])
+    wanted = [Version("4.42.0")]
+    assert list(sweep._wheels("transformers", options, wanted)) == wanted
+    assert pip.asked == ["transformers==4.42.0"]
+
+
 def test_missing_wheels_are_fetched_once(monkeypatch, tmp_path):
     pip = Pip(monkeypatch)
     assert wheels.fetch("transformers", [Version("4.36.0")], tmp_path) == []
