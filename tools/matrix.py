@@ -603,7 +603,8 @@ class Trials:
         said = [(row["verdict"], row["state"]) for row in rows if (row["fix"], row["target"]) == _name(cell)]
         if said != [(verdict, state)]:
             error = f"; it raises {result.error[0]}: {_first_line(result.error[1])}" if result.error else ""
-            raise Failed(f"hotfix reports {said or 'nothing'}, not {verdict} and {state}{error}")
+            unknown = "nothing, as of a fix that is not in index.json (`python -m tools.sweep --fix ID` enters it)"
+            raise Failed(f"hotfix reports {said or unknown}, not {verdict} and {state}{error}")
 
 
 def _name(cell: Cell) -> tuple[str, str]:
