@@ -7,9 +7,10 @@ Cause     A tokenizer that chooses no pattern for special tokens gets that of BE
 Releases  5.0.0 to 5.1.0
 Upstream  fixed in 5.2.0
 Here      Nothing is added around a text or a pair, the mask of special tokens has zeros, and none are counted, as in
-          5.2.0. Whether the tokens are missing is asked in each call, since a program may set them later. A tokenizer
-          that has one of the two keeps the release's code, and so does one with a method of its own for the ids or the
-          mask, which may count on the two extra places.
+          5.2.0. Each call looks for the tokens, since a program may set them later. A tokenizer that has one of the
+          two keeps the release's code, and so does one with a method of its own for the ids or the mask, which may
+          count on the two extra places. A tokenizer that chooses this pattern itself and lacks both tokens cannot be
+          told apart from one that chooses none: it gets no tokens either, where 5.2.0 raises an error.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ for _method, _other in ((_IDS, _MASK), (_MASK, _IDS)):
     FIX.edits(
         (f"{_TOKENIZER}.{_method}", _RELEASES),
         old='self.special_tokens_pattern == "cls_sep"',
-        new="False",  # what follows takes it for no pattern
+        new="False",  # so that the last branch runs, which adds no tokens
         beside='self.special_tokens_pattern = kwargs.pop("special_tokens_pattern", "cls_sep")',
         fingerprint_of=("PythonBackend.__init__", f"PythonBackend.{_method}"),
         along=(f"{_TOKENIZER}.{_other}",),
