@@ -71,6 +71,18 @@ def gemma3_two_layouts_into_base(
         yield Misreading(_file_of(checkpoint), checkpoint.new_layout, Effect.MISREAD, _NAMED_TWICE)
 
 
+def lfm2vl_layernorm_though_off(
+    checkpoint: Checkpoint, version: Version, release: forms.Release
+) -> Iterator[Misreading]:
+    """A projector without a LayerNorm; with the weights of one, it was trained on a release that has it anyway."""
+    key = "projector_use_layernorm"
+    is_one = checkpoint.model_type in ("lfm2_vl", "lfm2-vl") and not checkpoint.needs_code
+    has_weights = any(".multi_modal_projector.layer_norm." in f".{name}" for name in checkpoint.keys)
+    if is_one and not checkpoint.config.get(key, True) and not has_weights:
+        sentence = "This release puts a LayerNorm into the projector all the same, and the features of images differ."
+        yield Misreading(CONFIG, key, Effect.MISREAD, sentence)
+
+
 def phi3_longrope_type_refused(
     checkpoint: Checkpoint, version: Version, release: forms.Release
 ) -> Iterator[Misreading]:

@@ -286,6 +286,11 @@ TOLD: dict[str, list[tuple[Any, ...]]] = {
         (config("A", "llava", "4.48.0", vision_config={}), "", (), OPEN),
         (config("A", "llama", "4.48.0"), "", (), EXCLUDED),
     ],
+    "lfm2vl-layernorm-though-off": [
+        (config("A", "lfm2_vl", "4.57.1", projector_use_layernorm=False), "", (), MET),
+        (config("A", "lfm2_vl", "4.57.1", projector_use_layernorm=True), "", (), EXCLUDED),
+        (config("A", "lfm2_vl", "4.57.1"), "", (), EXCLUDED),
+    ],
     "vision-hidden-states-post-ln": [
         (config("A", "blip", "4.57.1", output_hidden_states=True), "", (), MET),
         (config("A", "blip", "4.57.1"), "", (), OPEN),

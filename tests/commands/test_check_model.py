@@ -142,6 +142,19 @@ def test_a_fraction_that_gpt_neox_forgets(tmp_path):
     assert findings_in(tmp_path, "5.8.1") == []
 
 
+def test_a_layernorm_that_lfm2_vl_turns_off(tmp_path):
+    name = "model.multi_modal_projector.layer_norm.weight"
+    config = {"model_type": "lfm2_vl", "architectures": ["Lfm2VlForConditionalGeneration"]}
+    for setting, found in (({"projector_use_layernorm": False}, True), ({}, False)):
+        written(tmp_path, config={**config, **setting})
+        key = "projector_use_layernorm"
+        assert (("misread", "config.json", key) in findings_in(tmp_path, "4.57.6")) is found
+        assert ("misread", "config.json", key) not in findings_in(tmp_path, "5.0.0")
+    header = {"__metadata__": {"format": "pt"}, name: {"data_offsets": [0, 0]}}
+    written(tmp_path, header, config={**config, "projector_use_layernorm": False})  # trained with it
+    assert findings_in(tmp_path, "4.57.6") == []
+
+
 def test_experts_under_the_key_of_5_x_do_not_fit_before_it_was_understood(tmp_path):
     experts = {"model_type": "qwen3_moe", "transformers_version": "5.8.1", "num_local_experts": 4}
     written(tmp_path, config=experts)

@@ -20,7 +20,11 @@ from hotfix.proofs.loading import (
     v5_umt5_config_unties_encoder,
 )
 from hotfix.proofs.models import _positions as _positions_of_5_2
-from hotfix.proofs.models import hybrid_cache_window_hole, qwenvl_v5_stale_rope_deltas_forward
+from hotfix.proofs.models import (
+    hybrid_cache_window_hole,
+    lfm2vl_layernorm_though_off,
+    qwenvl_v5_stale_rope_deltas_forward,
+)
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
 from hotfix.proofs.training import (
@@ -312,6 +316,13 @@ def the_last_state_alone(testbed: Any, target: Any) -> dict[str, Any]:
     name = target.qualname.partition(".")[0]
     model = zoo.tower(testbed, import_module(target.module), name)
     return {"last_hidden_state": model(**zoo.tower_inputs(testbed, name)).last_hidden_state}
+
+
+@of("lfm2vl-layernorm-though-off")
+def a_projector_with_its_layernorm(testbed: Any, target: Any) -> dict[str, Any]:
+    images = testbed.randn(1, 4, 4, 32, seed=1)
+    made = [lfm2vl_layernorm_though_off.projector(testbed, **on) for on in ({}, {"projector_use_layernorm": True})]
+    return {f"features {number}": projector(images) for number, projector in enumerate(made)}
 
 
 @of("v5-gpt-neox-rotary-pct-lost")

@@ -7,7 +7,7 @@ from typing import Any
 
 from hotfix.proofs import zoo
 from hotfix.proofs.loading import _written
-from hotfix.proofs.models import hybrid_cache_window_hole
+from hotfix.proofs.models import hybrid_cache_window_hole, lfm2vl_layernorm_though_off
 from tools.studies.draws import Draw, Tensors, batch, of
 
 
@@ -299,6 +299,17 @@ def windows(draw: Draw) -> Tensors:
     prompt = draw.number("prompt", 1, 10)
     steps = [prompt] + [1] * draw.number("tokens", 0, 8)
     return hybrid_cache_window_hole.steps(draw.testbed, zoo.class_of(draw.target), steps)
+
+
+@of("lfm2vl-layernorm-though-off")
+def projectors(draw: Draw) -> Tensors:
+    """A projector whose configuration turns the LayerNorm on or off, or does not name it."""
+    asked = draw.of("LayerNorm", True, False, None, "not named")
+    settings = {} if asked == "not named" else {"projector_use_layernorm": asked}
+    factor = draw.number("factor", 1, 2)
+    projector = lfm2vl_layernorm_though_off.projector(draw.testbed, downsample_factor=factor, **settings)
+    images = draw.testbed.randn(draw.number("images", 1, 2), 4, 2 * draw.number("columns", 1, 3), 32, seed=draw.seed)
+    return {"features": projector(images)}
 
 
 @of("v5-model-max-length-extended")
