@@ -55,6 +55,8 @@ def weakly(function: _Function) -> _Function:
             results[others] = function(subject, *others)
         return results[others]
 
+    keeping.cache_clear = known.clear  # type: ignore[attr-defined]
+    _kept.append(keeping)
     return keeping  # type: ignore[return-value]
 
 
