@@ -302,6 +302,8 @@ class Session:
         module = sys.modules.get(root)
         if not isinstance(module, ModuleType) or self._roots.get(root) in (None, id(module)):
             return
+        if not installed.is_executed(root):
+            return  # the program imports it once more, and is told when that is done
         self._roots[root] = id(module)
         table = self._removed(root)
         if table is not None:
