@@ -145,10 +145,10 @@ def test_a_fraction_that_gpt_neox_forgets(tmp_path):
 def test_a_layernorm_that_lfm2_vl_turns_off(tmp_path):
     name = "model.multi_modal_projector.layer_norm.weight"
     config = {"model_type": "lfm2_vl", "architectures": ["Lfm2VlForConditionalGeneration"]}
-    for setting, found in (({"projector_use_layernorm": False}, True), ({}, False)):
+    for setting, is_misread in (({"projector_use_layernorm": False}, True), ({}, False)):
         written(tmp_path, config={**config, **setting})
         key = "projector_use_layernorm"
-        assert (("misread", "config.json", key) in findings_in(tmp_path, "4.57.6")) is found
+        assert (("misread", "config.json", key) in findings_in(tmp_path, "4.57.6")) is is_misread
         assert ("misread", "config.json", key) not in findings_in(tmp_path, "5.0.0")
     header = {"__metadata__": {"format": "pt"}, name: {"data_offsets": [0, 0]}}
     written(tmp_path, header, config={**config, "projector_use_layernorm": False})  # trained with it
