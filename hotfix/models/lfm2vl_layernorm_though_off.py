@@ -16,7 +16,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="LFM2-VL: a LayerNorm in the projector although projector_use_layernorm is false",
+    title="LFM2-VL has a LayerNorm in its projector although projector_use_layernorm is false",
     kind="silent",
     fixed_in="5.0.0",
     optin="an adapter or a checkpoint that was trained on these releases needs the LayerNorm, and an adapter does not "

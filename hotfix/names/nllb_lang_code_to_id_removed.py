@@ -20,7 +20,12 @@ FIX = Fix(
     title="AttributeError: 'NllbTokenizerFast' object has no attribute 'lang_code_to_id'",
     kind="removed-api",
     group="removed-names",
-    errors=("AttributeError: …NllbTokenizer… has no attribute …lang_code_to_id…",),
+    errors=(
+        "AttributeError: 'NllbTokenizer' object has no attribute 'lang_code_to_id'",
+        "AttributeError: 'NllbTokenizerFast' object has no attribute 'lang_code_to_id'",
+        "AttributeError: NllbTokenizer has no attribute lang_code_to_id",
+        "AttributeError: NllbTokenizerFast has no attribute lang_code_to_id",
+    ),
 )
 
 _MODULE = "transformers.models.nllb.tokenization_nllb"
