@@ -238,10 +238,12 @@ def _changed(tree: ast.Module, original: Written, targets: Sequence[Target]) -> 
         raise Refusal("a function made by a decorator cannot be changed under a condition")
     guards = [f"_hotfix_{number}" if target.condition.is_guarded else "" for number, target in enumerate(targets)]
     pairs = list(zip(targets, guards))
-    tree = _after(tree, original, [(target, guard) for target, guard in pairs if not target.condition.on_error])
+    early = [(target, guard) for target, guard in pairs if not target.condition.on_error]
     late = [(guard, target) for target, guard in pairs if target.condition.on_error]
+    tree = _after(tree, original, early)
     if late:
-        repaired = _after(copy.deepcopy(tree), original, [(target, "") for _, target in late])
+        again = copy.deepcopy(tree) if early else source.parse(original.text)
+        repaired = _after(again, original, [(target, "") for _, target in late])
         function = conditional.definition(tree, original.qualname)
         conditional.fall_back(function, conditional.definition(repaired, original.qualname), late)
     guarded = [(guard, target) for target, guard in pairs if guard]

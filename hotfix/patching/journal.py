@@ -480,7 +480,7 @@ class _Adding:
         self.target = ""
 
     def has(self, target: Target) -> bool:
-        return any(step.target is target for step in self.steps)
+        return bool(self.steps) and self.steps[0].target is target
 
     def change(self, steps: Iterable[_Step]) -> None:
         """Install exactly these steps; a refusal changes nothing."""

@@ -56,6 +56,7 @@ class Module:
         self.text = text
         self._found: dict[str, Optional[Found]] = {}
         self._members: dict[str, frozenset[str]] = {}
+        self._scopes: dict[str, Optional[Definition]] = {}
 
     def find(self, qualname: str) -> Optional[Found]:
         """See the function `find`."""
@@ -76,9 +77,16 @@ class Module:
     def members(self, qualname: str) -> frozenset[str]:
         """The names that the statements of one of its classes bind; none if there is no such class."""
         if qualname not in self._members:
-            definition = self.find(qualname)
-            self._members[qualname] = frozenset(_bound(definition.node) if definition else ())
+            scope = self.scope(qualname)
+            self._members[qualname] = frozenset(_bound(scope) if scope else ())
         return self._members[qualname]
+
+    def scope(self, qualname: str) -> Optional[Definition]:
+        """One of its classes, parsed; its functions and classes may lack their bodies."""
+        if qualname not in self._scopes:
+            definition = _class_cut_short(self.text, qualname) or self.find(qualname)
+            self._scopes[qualname] = definition.node if isinstance(definition, Found) else definition
+        return self._scopes[qualname]
 
     @cached_property
     def strings(self) -> set[str]:
@@ -388,27 +396,53 @@ def _leaving(width: int) -> re.Pattern[str]:
 
 def _cut_short(text: str) -> Optional[str]:
     """The source without the bodies of its functions and classes; None if it is not certain."""
-    lines, kept, done = lines_of(text), list[str](), 0
-    heads = ((head, name) for name, ones in _heads(text).items() for head in ones if not head.indent)
+    return _without_bodies(text, 0, len(lines_of(text)), "")
+
+
+def _class_cut_short(text: str, qualname: str) -> Optional[Definition]:
+    """A class at the top of a module, parsed without the bodies of its members; None if it is not certain."""
+    place = None if "." in qualname else _place(text, qualname)
+    if place is None:
+        return None
+    lines = lines_of(text)
+    body = next((line for line in lines[place.head + 1 : place.end] if line.strip()), "")
+    inner = body[: len(body) - len(body.lstrip())]
+    cut = _without_bodies(text, place.head, place.end, inner) if inner else None
+    with suppress(SyntaxError, ValueError):
+        tree = parse(cut or "")
+        if len(tree.body) == 1 and isinstance(tree.body[0], ast.ClassDef):
+            return tree.body[0]
+    return None
+
+
+def _without_bodies(text: str, first: int, last: int, indent: str) -> Optional[str]:
+    """Lines of a source without the bodies of the definitions at an indentation; None if it is not certain."""
+    lines, kept, done = lines_of(text), list[str](), first
+    heads = (
+        (head, name)
+        for name, ones in _heads(text).items()
+        for head in ones
+        if head.indent == indent and first <= head.number < last
+    )
     for head, name in sorted(heads, key=lambda pair: pair[0].number):
         if head.number < done:
             continue
-        first = _first_decorator(lines, head.number, "")
-        last = _end_of_block(text, head)
-        between = "".join(lines[done:first])
-        if first < done or last is None or any(between.count(quotes) % 2 for quotes in _LONG_QUOTES):
+        begin = _first_decorator(lines, head.number, indent)
+        end = _end_of_block(text, head)
+        between = "".join(lines[done:begin])
+        if begin < done or end is None or end > last or any(between.count(quotes) % 2 for quotes in _LONG_QUOTES):
             return None  # it may be in a string
-        kept += [between, f"def {name}(): ...\n"]
-        done = last
-    return "".join([*kept, *lines[done:]])
+        kept += [between, f"{indent}def {name}(): ...\n"]
+        done = end
+    return "".join([*kept, *lines[done:last]])
 
 
 def _end_of_block(text: str, head: _Head) -> Optional[int]:
-    """The line after a definition with its head at column 0, once no string is open; None if there is none."""
+    """The line after the block of a head, once no string is open; None if there is none."""
     done, open_quotes = head.position, ""
     while True:
         begin = text.find("\n", done)
-        leaves = _leaving(0).search(text, begin) if begin >= 0 else None
+        leaves = _leaving(len(head.indent)).search(text, begin) if begin >= 0 else None
         end = leaves.start() + 1 if leaves else len(text)
         for quotes in _LONG_QUOTE.findall(text, done, end):
             if open_quotes in ("", quotes):
@@ -516,12 +550,12 @@ def _has_member(module: Module, owner: str, name: str) -> Optional[bool]:
     """Whether a class of a module has a member; None if there is no such class."""
     if not _has_word(module.text, name) and _place(module.text, owner) is not None:
         return False  # the class exists and need not be parsed
-    definition = module.find(owner)
-    if definition is None:
+    scope = module.scope(owner)
+    if scope is None:
         return None
     if name in module.members(owner):
         return True
-    bases = definition.node.bases if isinstance(definition.node, ast.ClassDef) else []
+    bases = scope.bases if isinstance(scope, ast.ClassDef) else []
     names = [base.id for base in bases if isinstance(base, ast.Name) and base.id != owner]
     return any(bool(_has_member(module, base, name)) for base in names)
 

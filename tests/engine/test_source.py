@@ -342,6 +342,28 @@ def test_a_block_ends_where_its_lines_say(text: str) -> None:
         )
 
 
+CLASSES = {
+    "plain": ["here = 1", "def method(self):", "    below = 2", "    return below", "there: int = 3"],
+    "under an if": ["if True:", "    def method(self):", "        below = 2", "else:", "    other = None"],
+    "decorated": ["@property", "def method(self):", "    below = 2", "@method.setter", "def method(self, x): ..."],
+    "a head in a string": ["def method(self):", '    """', "class Nested:", '    """', "there = 3"],
+    "a head in the class's own string": ['"""', "def no():", '    """', "there = 3"],
+    "a nested class": ["class Nested:", "    below = 2", "", "    def method(self): ...", "there = 3"],
+    "brackets at the margin": ["def method(", "    self,", "):", "    below = (", "1", ")", "there = 3"],
+    "asynchronous": ["async def method(self):", "    below = 2", "# a comment", "there = 3"],
+}
+
+
+@pytest.mark.parametrize("body", CLASSES.values(), ids=CLASSES)
+def test_the_members_of_a_class_are_those_of_its_whole_tree(body):
+    text = "class Owner(\n    Base,\n):\n" + "".join(f"    {line}\n" for line in body) + "after = 4\n"
+    whole, scope = ast.parse(text).body[0], source.Module(text).scope("Owner")
+    assert isinstance(whole, ast.ClassDef)
+    assert isinstance(scope, ast.ClassDef)
+    assert source.Module(text).members("Owner") == set(source._bound(whole))
+    assert [ast.dump(base) for base in scope.bases] == [ast.dump(base) for base in whole.bases]
+
+
 def test_a_member_that_methods_set_is_found_on_self_alone():
     body = "self.heads = config.heads\n        other.size = 3"
     text = f"class Attention:\n    def __init__(self, config, other):\n        {body}\n"
