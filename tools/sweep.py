@@ -902,7 +902,7 @@ def _forgotten_copies(
             if (module, qualname) not in table:
                 copies[f"{module}:{qualname}"].add(version)
     for name, versions in sorted(copies.items()):
-        if name not in fix.exempt and not _never_repaired(name, versions, fix, library):
+        if name not in fix.exempt and not _never_repaired(name, versions, fix, library, contents):
             releases = ", ".join(evidence.runs(versions, library.releases))
             findings.problems.append(
                 f"{fix.id}: forgotten copy {name} in {releases} ({evidence.specifier(versions, library.releases)!r})"
@@ -913,11 +913,14 @@ def _forgotten_copies(
     _check_prefilters(number, fix, seen, places, scanned)
 
 
-def _never_repaired(name: str, versions: set[Version], fix: Fix, library: Library) -> bool:
-    """Whether a pattern spares a copy: upstream has not repaired it in the last release that has the file."""
-    module = name.partition(":")[0]
-    there = [version for version in library.releases if module in library.modules[version]]
-    return there[-1] in versions and any(fnmatch.fnmatchcase(name, pattern) for pattern in fix.exempt)
+def _never_repaired(name: str, versions: set[Version], fix: Fix, library: Library, contents: wheels.Reader) -> bool:
+    """Whether a pattern spares a copy: upstream has not repaired it as long as it was there."""
+    if not any(fnmatch.fnmatchcase(name, pattern) for pattern in fix.exempt):
+        return False
+    module, _, qualname = name.partition(":")
+    later = [version for version in library.releases if version > max(versions) and module in library.modules[version]]
+    texts = (contents[library.modules[version][module]].decode("utf-8") for version in later[:1])
+    return not any(source.find(text, qualname) for text in texts)
 
 
 def _alike(number: int, fix: Fix, contents: wheels.Reader, seen: _Seen) -> set[tuple[int, str]]:
