@@ -13,7 +13,8 @@ Here      Code that would fail without it gets ``generate`` of such a model, if 
           checkpoint, or one from its configuration. From 5.0.0 on, where such models have no ``generation_config``, the
           same holds for that. Until then the class stays as it is. With the opt-in, such a class gets
           ``GenerationMixin`` at its first instance, and ``can_generate()`` is true, for programs that ask before they
-          generate. Without hotfix, the bases are what they were.
+          generate. Without hotfix, the bases are what they were. A class without a ``prepare_inputs_for_generation``
+          has the general one for code that would end without it, as PEFT does for causal language models.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ FIX = Fix(
         "AttributeError: '…InferenceModel' object has no attribute 'generate'",
         "AttributeError: '…ForConditionalGeneration' object has no attribute 'generate'",
         "AttributeError: '…LMHeadModel' object has no attribute 'generate'",
+        "AttributeError: '…' object has no attribute 'prepare_inputs_for_generation'",
     ),
     everyone="only classes that define the old hooks of generate() and have lost it: the new code tests it",
 )
@@ -67,7 +69,7 @@ def beside_the_constructor(original: Callable[..., None]) -> Callable[..., None]
     # No additions: in earlier releases the class inherits them, and its own source lacks them there, too.
     owner = getattr(sys.modules.get(original.__module__), "PreTrainedModel", None)
     if owner is not None and owner not in _OWNERS:
-        for name, value in (("generate", generate), ("generation_config", Settings())):
+        for name, value in _names().items():
             asked.put_in_class(owner, name, asked.Restored(name, value, target=f"{MODEL}.{name}", fix=FIX.id))
         _OWNERS.append(owner)
 
@@ -79,6 +81,24 @@ def beside_the_constructor(original: Callable[..., None]) -> Callable[..., None]
 
 
 _OWNERS: list[type] = []
+
+
+def _names() -> dict[str, Any]:
+    """What the class gets, by name."""
+    return {"generate": generate, "generation_config": Settings(), "prepare_inputs_for_generation": prepared}
+
+
+def prepared(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The inputs of a step, of a model whose class has no method for them: what every model had.
+
+    Args:
+        self: the model.
+        args: passed on.
+        kwargs: passed on.
+    """
+    from transformers.generation import GenerationMixin
+
+    return GenerationMixin.prepare_inputs_for_generation(self, *args, **kwargs)
 
 
 def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -196,7 +216,7 @@ def restore() -> None:
         cls.__bases__ = tuple(base for base in cls.__bases__ if base not in (GenerationMixin, _inherited()))
     _CHANGED.clear()
     for owner in _OWNERS:
-        for name in ("generate", "generation_config"):
+        for name in _names():
             asked.take_from_class(owner, name)
             asked.forget(f"{MODEL}.{name}")
     _OWNERS.clear()

@@ -28,6 +28,11 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         def prepare_inputs_for_generation(self, input_ids: Any, attention_mask: Any = None, **kwargs: Any) -> Any:
             return {"input_ids": input_ids, "attention_mask": attention_mask}
 
+    class Mute(LlamaPreTrainedModel):
+        def __init__(self, config: Any) -> None:
+            super().__init__(config)
+            self.head = torch.nn.Linear(2, 2)
+
     model = Talker(small.config).eval()
     model.config.use_cache = False
     prompt = testbed.randint(3, 60, 2, 5, seed=3)
@@ -36,5 +41,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     return {
         "greedy": model.generate(input_ids=prompt, attention_mask=mask, **options),
         "beams": model.generate(input_ids=prompt, attention_mask=mask, num_beams=2, **options),
+        "prepared": Mute(small.config).prepare_inputs_for_generation(prompt, attention_mask=mask)["input_ids"],
         "can": torch.tensor(Talker.can_generate()),
     }
