@@ -197,8 +197,7 @@ class Journal:
                 return operation
         if presence.has(module, target.qualname):
             raise Refusal(f"{target.qualname} is there already")
-        # Python itself looks up `__getattr__`, not the program. The added function decides by the name it receives.
-        asks = (target.implementation.only_needed or not plainly) and name != "__getattr__"
+        asks = (target.implementation.only_needed or not plainly) and name not in presence.OF_EVERY_CLASS
         if asks and isinstance(owner, dict):
             if late and not isinstance(owner, asked.Entries):
                 raise Refusal(f"{target.module} was imported before hotfix, and others may hold {path[-1]}")

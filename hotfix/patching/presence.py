@@ -7,11 +7,16 @@ from typing import Any
 
 from .._support.words import parts
 
+OF_EVERY_CLASS = ("__getattr__", "_load_from_state_dict")
+"""Methods that Python and torch look up, not the program: an added one decides by what it receives."""
+
 _CLASS_DICT: Any = vars(type)["__dict__"]
 
 
 def has(module: types.ModuleType, qualname: str) -> bool:
     """Whether a loaded module has a name, its class a member (own or inherited), or its dictionary a key.
+
+    A class that inherits torch's way of loading has none of its own.
 
     It does not trigger lazy imports.
     """
@@ -22,7 +27,8 @@ def has(module: types.ModuleType, qualname: str) -> bool:
     if isinstance(owner, dict):
         return name in owner
     if isinstance(owner, type):
-        return any(name in _CLASS_DICT.__get__(kind) for kind in owner.__mro__)
+        inherited = [] if name == "_load_from_state_dict" else owner.__mro__
+        return any(name in _CLASS_DICT.__get__(kind) for kind in (owner, *inherited))
     return owner is None or name in vars(owner) or name in lazy_names(owner)
 
 

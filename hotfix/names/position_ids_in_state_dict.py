@@ -1,0 +1,94 @@
+"""A state dict of an earlier release has ``position_ids``, and ``load_state_dict`` refuses it.
+
+Symptom   ``RuntimeError: Error(s) in loading state_dict for ...: Unexpected key(s) in state_dict:
+          "cond_stage_model.transformer.text_model.embeddings.position_ids"``, from Stable Diffusion and other projects
+          that load the file of a model around CLIP or BERT by themselves.
+Cause     To 4.30, these buffers were saved. They are not part of the state dict any more, and no one ignores them.
+Releases  4.36.0 and later (4.31.0, before the releases that are examined)
+Upstream  TOSS#2, transformers#24505; meant, for safetensors
+Here      Where ``load_state_dict`` would end the program, a key is ignored that has the name of such a buffer and its
+          values. With ``strict=False``, or a handler of the program, the key is unexpected, as in the release.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import Any, Optional
+
+from hotfix.fix import Fix
+from hotfix.patching import asked, scope
+
+FIX = Fix(
+    title='RuntimeError: Unexpected key(s) in state_dict: "text_model.embeddings.position_ids"',
+    kind="removed-api",
+    group="removed-names",
+    upstream=("TOSS#2", "transformers#24505"),
+    errors=('RuntimeError: Error(s) in loading state_dict for …Unexpected key(s) in state_dict: "…position_ids"…',),
+)
+
+# The classes that have the buffers, by folder.
+CLASSES = {
+    "albert": ("AlbertEmbeddings",),
+    "bert": ("BertEmbeddings",),
+    "camembert": ("CamembertEmbeddings",),
+    "clip": ("CLIPTextEmbeddings", "CLIPVisionEmbeddings"),
+    "deberta_v2": ("DebertaV2Embeddings",),
+    "electra": ("ElectraEmbeddings",),
+    "mpnet": ("MPNetEmbeddings",),
+    "roberta": ("RobertaEmbeddings",),
+    "xlm_roberta": ("XLMRobertaEmbeddings",),
+}
+TARGETS = [
+    f"transformers.models.{folder}.modeling_{folder}:{name}._load_from_state_dict"
+    for folder, names in CLASSES.items()
+    for name in names
+]
+
+
+@FIX.adds(*((target, ">=4.36.0") for target in TARGETS))
+def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any) -> None:
+    """What every module does, and then forget the unexpected keys that are buffers of this one.
+
+    Args:
+        self: the module.
+        state_dict: the tensors of the whole model, by name.
+        prefix: what the names of this module's tensors begin with.
+        args: the metadata, whether all keys have to fit, and the lists of missing keys, unexpected keys and errors.
+    """
+    order = type(self).__mro__
+    owner = next(kind for kind in order if vars(kind).get("_load_from_state_dict") is _load_from_state_dict)
+    further: Any = super(owner, self)
+    further._load_from_state_dict(state_dict, prefix, *args)
+    unexpected = args[3]
+    known = [
+        f"{prefix}{name}" for name in self._non_persistent_buffers_set if _is_saved(self, name, state_dict, prefix)
+    ]
+    for key in known:
+        if key in unexpected:
+            frame = _strict_load()
+            if frame is None or scope.is_handled(FIX.id, RuntimeError, frame.f_back):
+                return
+            unexpected.remove(key)
+            asked.note(f"{owner.__module__}:{owner.__qualname__}.position_ids", FIX.id, frame.f_back or frame)
+
+
+def _is_saved(module: Any, name: str, state_dict: Any, prefix: str) -> bool:
+    """Whether a state dict has a buffer of a module, with the values that it has anyway."""
+    import torch
+
+    saved, buffer = state_dict.get(f"{prefix}{name}"), module._buffers.get(name)
+    with suppress(RuntimeError, NotImplementedError):  # on the meta device there are no values
+        return isinstance(saved, torch.Tensor) and buffer is not None and torch.equal(saved.to(buffer), buffer)
+    return False
+
+
+def _strict_load() -> Optional[Any]:
+    """The frame of ``load_state_dict``, if it demands that all keys fit."""
+    import torch
+
+    code = torch.nn.Module.load_state_dict.__code__
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame if frame is not None and frame.f_locals.get("strict") else None
