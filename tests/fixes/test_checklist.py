@@ -40,6 +40,7 @@ NOT_CHECKPOINTED = {
     "generate-fa2-nameerror": NO_CACHE,
     "optimizer-train-old-accelerate": "a linear layer",
     "qwen2vl-decode-delta-left-padding": NO_CACHE,
+    "static-cache-no-shared-layers": NO_CACHE,
     "v5-all-tied-weights-keys-missing": "a model of one's own, which cannot checkpoint",
     "v5-generate-position-ids": NO_CACHE,
     "var-attention-dtype": "VAR has no layers that can be checkpointed",
