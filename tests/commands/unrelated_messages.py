@@ -25,6 +25,7 @@ UNRELATED = (
     "\"addmm_impl_cpu_\" not implemented for 'Half'",
     "RuntimeError: \"LayerNormKernelImpl\" not implemented for 'Half'",
     "IndexError: index out of range in self",
+    "IndexError: list index out of range",
     "IndexError: Target 32 is out of bounds.",
     "ValueError: Expected input batch_size (16) to match target batch_size (8).",
     "ValueError: Target size (torch.Size([16])) must be the same as input size (torch.Size([16, 1]))",

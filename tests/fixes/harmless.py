@@ -23,6 +23,7 @@ from hotfix.proofs.models import _positions as _positions_of_5_2
 from hotfix.proofs.models import (
     hybrid_cache_window_hole,
     lfm2vl_layernorm_though_off,
+    mask_of_the_step_alone,
     qwenvl_v5_stale_rope_deltas_forward,
 )
 from hotfix.proofs.processing import _pictures
@@ -323,6 +324,18 @@ def a_projector_with_its_layernorm(testbed: Any, target: Any) -> dict[str, Any]:
     images = testbed.randn(1, 4, 4, 32, seed=1)
     made = [lfm2vl_layernorm_though_off.projector(testbed, **on) for on in ({}, {"projector_use_layernorm": True})]
     return {f"features {number}": projector(images) for number, projector in enumerate(made)}
+
+
+@of("mask-of-the-step-alone")
+def masks_of_the_whole_text(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = mask_of_the_step_alone.small_model(testbed, target.qualname, "sdpa")
+    ids = testbed.randint(3, 60, 2, 7, seed=1)
+    made = model.generate(
+        ids, attention_mask=torch.ones_like(ids), max_new_tokens=3, do_sample=False, cache_implementation="static"
+    )
+    return {"static": made, "growing": mask_of_the_step_alone.decoded(model, ids, is_whole=True)}
 
 
 @of("v5-gpt-neox-rotary-pct-lost")

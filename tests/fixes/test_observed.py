@@ -176,6 +176,7 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "gpt2-fa2-padding-loses-causality": _model("gpt2", "GPT2Attention.forward"),
             "idefics-smolvlm-position-ids": _model("idefics3", "Idefics3VisionEmbeddings.forward"),
             "lfm2vl-layernorm-though-off": _model("lfm2_vl", "Lfm2VlMultiModalProjector.__init__"),
+            "mask-of-the-step-alone": "transformers.masking_utils:create_causal_mask",
         },
     ),
     "5.2.0": (

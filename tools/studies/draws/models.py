@@ -7,7 +7,7 @@ from typing import Any
 
 from hotfix.proofs import zoo
 from hotfix.proofs.loading import _written
-from hotfix.proofs.models import hybrid_cache_window_hole, lfm2vl_layernorm_though_off
+from hotfix.proofs.models import hybrid_cache_window_hole, lfm2vl_layernorm_though_off, mask_of_the_step_alone
 from tools.studies.draws import Draw, Tensors, batch, of
 
 
@@ -310,6 +310,16 @@ def projectors(draw: Draw) -> Tensors:
     projector = lfm2vl_layernorm_though_off.projector(draw.testbed, downsample_factor=factor, **settings)
     images = draw.testbed.randn(draw.number("images", 1, 2), 4, 2 * draw.number("columns", 1, 3), 32, seed=draw.seed)
     return {"features": projector(images)}
+
+
+@of("mask-of-the-step-alone")
+def masks_of_steps(draw: Draw) -> Tensors:
+    """A prompt and steps of some tokens, with a mask of the step or of the whole text."""
+    attention = draw.of("attention", "eager", "sdpa")
+    model = mask_of_the_step_alone.small_model(draw.testbed, draw.target.qualname, attention)
+    ids = draw.testbed.randint(3, 60, draw.number("rows", 1, 2), draw.number("tokens", 1, 8), seed=draw.seed)
+    is_whole, prompt, step = draw.of("mask", True, False), draw.number("prompt", 1, 8), draw.number("step", 1, 3)
+    return {"logits": mask_of_the_step_alone.decoded(model, ids, is_whole, prompt, step)}
 
 
 @of("v5-model-max-length-extended")

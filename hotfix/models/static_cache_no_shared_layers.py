@@ -1,0 +1,34 @@
+"""Gemma 4 and Gemma 3n without shared layers cannot use a static cache.
+
+Symptom   ``IndexError: list index out of range`` from ``generate(cache_implementation="static")``, or from the first
+          forward with a ``StaticCache``, of a Gemma 4 whose layers share no keys and values (26B-A4B, 31B).
+Cause     The cache leaves out the last ``num_kv_shared_layers`` layers by a slice, and with 0 the slice is empty: no
+          layers remain.
+Releases  4.56.0 to 5.9.0
+Upstream  transformers#46235 (fixed in 5.10.1)
+Here      With 0 shared layers no layer is left out, as in 5.10.1. A cache class of your own keeps the release's code.
+          The growing cache has no layers at first, too, and adds full ones when they are used: its results are right,
+          and stay as they are.
+"""
+
+from __future__ import annotations
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    title="Gemma 4 without shared layers and a static cache: IndexError: list index out of range",
+    kind="crash",
+    errors=("IndexError: list index out of range",),
+    upstream=("transformers#46235",),
+    fixed_in="5.10.1",
+    exempt={
+        "transformers.cache_utils:DynamicCache.__init__": "it adds the missing layers when they are used",
+    },
+)
+
+FIX.edits(
+    ("transformers.cache_utils:StaticCache.__init__", ">=4.56.0,<=5.9.0"),
+    old='hasattr(config, "num_kv_shared_layers")',
+    new='hasattr(config, "num_kv_shared_layers") and config.num_kv_shared_layers != 0',
+    own=("self",),
+)
