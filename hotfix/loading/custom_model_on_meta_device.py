@@ -9,8 +9,8 @@ Cause     Models are built on the meta device, where tensors have no values: the
 Releases  4.51.0 and later
 Upstream  transformers#43957, transformers#45092; 5.6.0 lets ``torch.linspace`` give values, and nothing else
 Here      If the constructor of a custom model fails for this reason, the model is built a second time, on the CPU,
-          without initializing weights, as in 4.50. What the constructor has computed or loaded stays: buffers, and
-          parameters that no file of the model has. Quantized models and FSDP are left alone.
+          without initializing weights, as in 4.50. Buffers that the constructor computes, and parameters that it loads
+          and no file of the model has, keep their values. Quantized models and FSDP are left alone.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ FIX = Fix(
 FIX.edits(
     ("transformers.modeling_utils:PreTrainedModel.from_pretrained", ">=4.51.0,<=5.23.0"),
     old=_BUILDS,
-    unless="low_cpu_mem_usage",  # to 4.50, only who asks for it gets the meta device
+    unless="low_cpu_mem_usage",  # to 4.50, the meta device is used on request
     new=f"""
         from {__name__} import built
         model = built(cls, config, model_args, model_kwargs, hf_quantizer)

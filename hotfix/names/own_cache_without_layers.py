@@ -20,7 +20,7 @@ from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 FIX = Fix(
-    title="ValueError: You should provide exactly one of `layers` or `layer_class_to_replicate` to initialize a Cache.",
+    title="ValueError: You should provide exactly one of `layers` or `layer_class_to_replicate` to initialize a Cache",
     kind="removed-api",
     group="removed-names",
     upstream=("rwkv-fla#6",),

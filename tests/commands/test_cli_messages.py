@@ -316,7 +316,7 @@ def test_no_prose_is_read_for_a_message(monkeypatch):
             "Qwen2_5_VLProcessor.__init__() got multiple values for argument 'image_processor'",
             "processor-args",
         ),
-        ("5.0.0", "RuntimeError: Tensor.item() cannot be called on meta tensors", "move-missing-keys-empty-like"),
+        ("5.0.0", "RuntimeError: Tensor.item() cannot be called on meta tensors", "custom-model-on-meta-device"),
         ("4.40.0", "AttributeError: 'TrainingArguments' object has no attribute 'eval_strategy'", "training-args-eval"),
     ],
 )
