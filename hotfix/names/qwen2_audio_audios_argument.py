@@ -22,6 +22,7 @@ FIX = Fix(
     kind="removed-api",
     group="removed-names",
     upstream=("Qwen2-Audio#149",),
+    errors=("UserWarning: Keyword argument `audios` is not a valid argument for this processor and will be ignored.",),
     everyone="only a call that has `audios` and no `audio`, of which the release drops the sound",
 )
 
