@@ -15,7 +15,7 @@ import re
 import sys
 import textwrap
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Optional
 from weakref import WeakKeyDictionary
 
@@ -68,11 +68,26 @@ def _below_overrides(fix: str, owner: Any, name: str, passes: Any) -> bool:
             continue
         function = _function(holder[name])
         package = str(getattr(function, "__module__", "")).partition(".")[0]
+        if any(map(_is_scaling, _decorators(holder[name]))):
+            return scope.leave_alone(fix, f"a decorator of {function.__qualname__} is your own")
         if package in _LIKE_THE_LIBRARY or not _reason(function, "", "transformers"):
             return True
         if not isinstance(function, types.FunctionType) or not passes(function, name, owner):
             return scope.leave_alone(fix, f"{getattr(function, '__qualname__', type(owner).__name__)} is your own")
     return True
+
+
+def _decorators(method: Any) -> Iterator[Any]:
+    """The functions around the innermost one."""
+    function = getattr(method, "__func__", method)
+    while hasattr(function, "__wrapped__"):
+        yield function
+        function = function.__wrapped__
+
+
+def _is_scaling(decorator: Any) -> bool:
+    """Whether a decorator is of the user's, and may multiply or divide what it returns."""
+    return type(decorator) is types.FunctionType and _is_yours(decorator) and _multiplies(decorator.__code__)
 
 
 def is_given_the_number(fix: str, model: Any) -> bool:
@@ -130,45 +145,49 @@ def is_output_passed_on(fix: str, model: Any) -> bool:
     return not hooks or scope.leave_alone(fix, f"{_name_of(hooks[0])}, a hook of the model, is your own")
 
 
-def is_gradient_scaled(fix: str, trainer: Any, callbacks: Iterable[Any] = ()) -> bool:
+def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     """Whether code of the user's changes gradients by the number of micro-batches.
 
-    Such code is a callback, a method of the Trainer, a hook of the optimizer, or a hook of a parameter.
+    Such code is a callback, a method of the Trainer or of its Accelerator, a hook of the optimizer or of a parameter.
 
     Args:
         fix: id of the fix that asks, for the report.
         trainer: with its callbacks, its optimizer and its model, as far as it has them yet.
-        callbacks: further ones, of a Trainer that has none yet.
     """
     handler, optimizer = getattr(trainer, "callback_handler", None), getattr(trainer, "optimizer", None)
     of_callbacks = (
         getattr(callback, event, None)
-        for callback in (*callbacks, *getattr(handler, "callbacks", ()))
+        for callback in getattr(handler, "callbacks", ())
         for event in ("on_pre_optimizer_step", "on_substep_end")
     )
-    of_trainer = (getattr(trainer, name, None) for name in ("training_step", "create_optimizer", "optimizer_step"))
+    of_trainer = (getattr(trainer, name, None) for name in ("training_step", "optimizer_step"))
     inner = getattr(optimizer, "optimizer", optimizer)  # below Accelerate's wrapper
     of_optimizer = [getattr(inner, "step", None), *(getattr(inner, "_optimizer_step_pre_hooks", None) or {}).values()]
-    for function in (*of_callbacks, *of_trainer, *of_optimizer):
-        if function is None or not _reason(function, "", "transformers"):
-            continue
-        if says(function, _OF_GRADIENTS) and (says(function, _OF_STEPS) or _scales(function)):
-            scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
-            return True
     accelerator = getattr(trainer, "accelerator", None)
-    wrapped = (vars(accelerator).get(name) for name in ("backward", "clip_grad_norm_")) if accelerator else ()
-    for function in wrapped:
-        if function is None or not _reason(function, "", "transformers"):
-            continue
-        if says(function, _OF_STEPS) or _scales(function):
-            scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
-            return True
+    of_accelerator = (getattr(accelerator, name, None) for name in ("backward", "clip_grad_norm_"))
+    for function in (*of_callbacks, *of_trainer, *of_optimizer):
+        if _is_yours(function) and says(function, _OF_GRADIENTS) and (says(function, _OF_STEPS) or _scales(function)):
+            return _changes_gradients(fix, function)
+    for function in of_accelerator:
+        if _is_yours(function) and (says(function, _OF_STEPS) or _scales(function)):
+            return _changes_gradients(fix, function)
+    function = getattr(trainer, "create_optimizer", None)  # a learning rate that is divided
+    if _is_yours(function) and (says(function, _OF_STEPS) or (says(function, _OF_GRADIENTS) and _scales(function))):
+        return _changes_gradients(fix, function)
     for parameter in getattr(getattr(trainer, "model", None), "parameters", tuple)():
         for hook in (getattr(parameter, "_backward_hooks", None) or {}).values():
             if _reason(hook, "", "transformers") and (says(hook, _OF_STEPS) or _scales(hook)):
                 scope.leave_alone(fix, f"{_name_of(hook)}, a hook of a parameter, is your own")
                 return True
     return False
+
+
+def _is_yours(function: Any) -> bool:
+    return function is not None and bool(_reason(function, "", "transformers"))
+
+
+def _changes_gradients(fix: str, function: Any) -> bool:
+    return not scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
 
 
 def _name_of(function: Any) -> str:
@@ -596,7 +615,7 @@ def _reached(body: list[ast.stmt], definition: ast.FunctionDef, owner: Any) -> I
 
 
 def _truth(test: ast.expr, first: str, owner: Any) -> Optional[bool]:
-    """Whether ``self.args.something`` holds; None for other expressions."""
+    """Whether ``self.args.something`` holds; None for other expressions, and for what a method sets later."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = _truth(test.operand, first, owner)
         return None if inner is None else not inner
@@ -606,7 +625,30 @@ def _truth(test: ast.expr, first: str, owner: Any) -> Optional[bool]:
         test = test.value
     if not names or getattr(test, "id", None) != first:
         return None
-    value = owner
+    holder, value = None, owner
     for name in reversed(names):
-        value = getattr(value, "__dict__", {}).get(name, inspect.getattr_static(type(value), name, None))
-    return bool(value) if isinstance(value, (bool, int, float, str, type(None))) else None
+        holder, value = value, _held_as(value, name)
+    if not isinstance(value, (bool, int, float, str, type(None))) or _is_set_later(type(holder), names[0]):
+        return None
+    return bool(value)
+
+
+def _held_as(owner: Any, name: str) -> Any:
+    """The attribute of an object or its class, without descriptors; `Ellipsis` for none."""
+    return getattr(owner, "__dict__", {}).get(name, inspect.getattr_static(type(owner), name, ...))
+
+
+@weakly
+def _is_set_later(kind: type, name: str) -> bool:
+    """Whether a method of a class, other than a constructor, sets an attribute: such as ``training`` of a module."""
+    held = (value for each in kind.__mro__ for value in vars(each).values() if isinstance(value, types.FunctionType))
+    codes = (_function(function).__code__ for function in held if function.__name__ not in _CONSTRUCTORS)
+    return any(
+        step.opname == "STORE_ATTR" and step.argval == name
+        for code in codes
+        if name in code.co_names
+        for step in dis.get_instructions(code)
+    )
+
+
+_CONSTRUCTORS = ("__init__", "__post_init__")
