@@ -198,9 +198,7 @@ def gives(function: Any, name: str) -> bool:
     """Whether a function of the user's passes a keyword argument of this name, and does not move labels itself."""
     if function is None or not _reason(function, "", "transformers") or moves_labels(function):
         return False
-    inner = _function(function)
-    words = _words_given if isinstance(inner, types.FunctionType) else _words_given.__wrapped__  # type: ignore[attr-defined]
-    return name in words(inner)
+    return name in _words_given(_function(function))
 
 
 @weakly
@@ -212,15 +210,18 @@ def _words_given(function: Any) -> frozenset[str]:
 
 
 def moves_labels(function: Any) -> bool:
-    """Whether a function of the user's leaves out the first label of each text: it has ``labels[..., 1:]``."""
+    """Whether a function of the user's moves labels by one: it has ``labels[..., 1:]``, and cuts predictions as well.
+
+    Labels alone are also cut for other purposes, such as a weight for each change of the label.
+    """
     code = getattr(_function(function), "__code__", None)
     return code is not None and _code_moves_labels(code)
 
 
 def may_move_labels(function: Any, owner: Any = None) -> bool:
-    """As `moves_labels`, of a function or one that it calls; `owner` has the methods that it may call.
+    """Whether a function of the user's, or one that it calls, leaves out the first label: ``labels[..., 1:]``.
 
-    Functions of the library are not looked into.
+    Functions of the library are not looked into; `owner` has the methods that may be called.
     """
     return _of_the_program(function, type(owner), _moves)
 
@@ -245,13 +246,20 @@ def _of_the_program(function: Any, kind: type, test: Any) -> bool:
 
 
 def _moves(function: Any, kind: type) -> bool:
-    return any(_code_moves_labels(code) for code in _codes(function, kind))
+    return any(_code_leaves_out_the_first(code) for code in _codes(function, kind))
+
+
+@functools.cache
+def _code_leaves_out_the_first(code: types.CodeType) -> bool:
+    definition = _definition(code)
+    return definition is not None and any(map(_leaves_out_the_first, ast.walk(definition)))
 
 
 @functools.cache
 def _code_moves_labels(code: types.CodeType) -> bool:
     definition = _definition(code)
-    return definition is not None and any(_leaves_out_the_first(node) for node in ast.walk(definition))
+    cuts = definition is not None and any(map(_leaves_out_the_last, ast.walk(definition)))
+    return cuts and _code_leaves_out_the_first(code)
 
 
 def may_extend_labels(function: Any, owner: Any = None) -> bool:
@@ -263,6 +271,16 @@ def may_extend_labels(function: Any, owner: Any = None) -> bool:
         owner: has the methods that it may call.
     """
     return _of_the_program(function, type(owner), _extends)
+
+
+def replaces_labels(function: Any, owner: Any) -> bool:
+    """Whether a function of the user's gives a model other labels than it got, or embeddings that it has made.
+
+    Args:
+        function: a forward that calls ``super()``, or a method of the Trainer that calls the model.
+        owner: of the function.
+    """
+    return _of_the_program(function, type(owner), _replaces)
 
 
 def may_adjust_the_number(function: Any, owner: Any = None) -> bool:
@@ -386,7 +404,21 @@ def _leaves_out_the_first(node: ast.AST) -> bool:
     last = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
     if not isinstance(last, ast.Slice) or not isinstance(last.lower, ast.Constant) or last.lower.value != 1:
         return False
-    return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
+    return _names_labels(node.value)
+
+
+def _leaves_out_the_last(node: ast.AST) -> bool:
+    """Whether a node cuts predictions, ``logits[..., :-1, :]``, or has put a label that is ignored behind the last."""
+    if isinstance(node, ast.Call) and _called_name(node) == "pad":
+        return any(ast.unparse(argument) in ("(0, 1)", "[0, 1]") for argument in node.args)
+    if not isinstance(node, ast.Subscript) or _names_labels(node.value):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(isinstance(part, ast.Slice) and part.upper and ast.unparse(part.upper) == "-1" for part in parts)
+
+
+def _names_labels(node: ast.AST) -> bool:
+    return any(word in ast.unparse(node) for word in ("label", "target"))
 
 
 def _adjusts(function: Any, kind: type) -> bool:
@@ -424,8 +456,54 @@ def _extends(function: Any, kind: type) -> bool:
 def _extends_labels(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-    return called in _EXTENDING and "label" in ast.unparse(node)
+    return _called_name(node) in _EXTENDING and _names_labels(node)
+
+
+def _replaces(function: Any, kind: type) -> bool:
+    definition = _definition(function.__code__) if isinstance(function, types.FunctionType) else None
+    return definition is not None and any(_gives_others(node, definition) for node in ast.walk(definition))
+
+
+_OF_A_TEXT = ("labels", "inputs_embeds")
+
+
+def _gives_others(node: ast.AST, definition: ast.FunctionDef) -> bool:
+    """Whether a node gives labels or embeddings to a model, or puts them into its inputs, and has made them itself."""
+    given: list[tuple[Any, ast.AST]] = []
+    if isinstance(node, ast.Call) and _called_name(node) in (definition.name, "model", "update"):
+        given += [(keyword.arg, keyword.value) for keyword in node.keywords]
+    elif isinstance(node, ast.Dict):
+        given += [(getattr(key, "value", None), value) for key, value in zip(node.keys, node.values)]
+    elif isinstance(node, ast.Assign):
+        keys = [getattr(target.slice, "value", None) for target in node.targets if isinstance(target, ast.Subscript)]
+        given += [(key, node.value) for key in keys]
+    return any(name in _OF_A_TEXT and not _is_as_given(value, name, definition) for name, value in given)
+
+
+def _is_as_given(value: ast.AST, name: str, definition: ast.FunctionDef) -> bool:
+    """Whether a value is None, an argument that is never assigned to, or was only taken out of the inputs."""
+    if isinstance(value, ast.Constant):
+        return value.value is None
+    if isinstance(value, ast.Name):
+        stored = [node for node in ast.walk(definition) if getattr(node, "id", "") == value.id]
+        assigned = [node for node in ast.walk(definition) if isinstance(node, ast.Assign)]
+        simple = [node.value for node in assigned if any(target in stored for target in node.targets)]
+        count = sum(isinstance(getattr(node, "ctx", None), ast.Store) for node in stored)
+        return count == len(simple) and all(_is_taken_out(each, name) for each in simple)
+    return _is_taken_out(value, name)
+
+
+def _is_taken_out(value: ast.AST, name: str) -> bool:
+    """Whether a value is ``inputs["labels"]``, or the same by ``get`` or ``pop``."""
+    if isinstance(value, ast.Subscript):
+        return getattr(value.slice, "value", None) == name
+    first = value.args[0] if isinstance(value, ast.Call) and value.args else None
+    return _called_name(value) in ("get", "pop") and getattr(first, "value", None) == name
+
+
+def _called_name(node: ast.AST) -> str:
+    called = getattr(node, "func", None)
+    return str(getattr(called, "attr", getattr(called, "id", "")))
 
 
 def _returns_the_number(function: types.FunctionType, name: str, owner: Any) -> bool:
