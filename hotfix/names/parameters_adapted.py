@@ -18,13 +18,11 @@ Only an argument that the called function cannot take is omitted, so that the ca
 from __future__ import annotations
 
 import ast
-import dis
 import functools
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import CodeType, FunctionType
 from typing import Any, Callable, NamedTuple, Optional
 
 from packaging.version import Version
@@ -32,6 +30,7 @@ from packaging.version import Version
 from hotfix._support.memo import weakly
 from hotfix.names import overrides
 from hotfix.patching import scope
+from hotfix.patching.decorated import passes_everything_on
 
 FILE = Path(__file__).with_name("parameters.txt")
 PACKAGE = "transformers"
@@ -287,46 +286,9 @@ def _signature_of(function: Any, bound: bool) -> inspect.Signature:
 def _innermost(function: Any) -> Any:
     """The function below wrappers that pass on all their arguments as they are."""
     function = overrides._below_wrappers(function)
-    while hasattr(function, "__wrapped__") and _passes_everything_on(function):
+    while hasattr(function, "__wrapped__") and passes_everything_on(function):
         function = function.__wrapped__
     return function
-
-
-def _passes_everything_on(wrapper: Any) -> bool:
-    """Whether a decorator's function takes ``*args, **kwargs``, and calls the decorated one with both, in any case.
-
-    It has no branches and no handlers, and reads what it is given in that call only, so nothing changes it before; the
-    call of the decorated function then fails if its own arguments do not fit.
-    """
-    if not isinstance(wrapper, FunctionType) or not any(map(_holds(wrapper.__wrapped__), wrapper.__closure__ or ())):  # type: ignore[attr-defined]
-        return False
-    code = wrapper.__code__
-    parameters = inspect.signature(wrapper, follow_wrapped=False).parameters.values()
-    if [parameter.kind for parameter in parameters][-2:] != [inspect.Parameter.VAR_POSITIONAL, _ANY_NAME]:
-        return False
-    if getattr(code, "co_exceptiontable", b"") or any(isinstance(const, CodeType) for const in code.co_consts):
-        return False
-    *_, arguments, named = (parameter.name for parameter in parameters)
-    steps = [(each.opname, each.argval) for each in dis.get_instructions(code)]
-    calls = [number for number, (name, _) in enumerate(steps) if name == "CALL_FUNCTION_EX"]
-    if len(calls) != 1 or steps[calls[0] - 2 : calls[0]] != [("LOAD_FAST", named), ("DICT_MERGE", 1)]:
-        return False
-    if any("JUMP" in name or name in ("SETUP_FINALLY", "SETUP_WITH", "FOR_ITER") for name, _ in steps):
-        return False
-    uses = [value for _, value in steps for value in (value if isinstance(value, tuple) else (value,))]
-    return uses.count(arguments) == uses.count(named) == 1
-
-
-def _holds(function: Any) -> Callable[[Any], bool]:
-    """Whether a cell of a closure holds a function."""
-
-    def holds(cell: Any) -> bool:
-        try:
-            return cell.cell_contents is function
-        except ValueError:  # it is empty
-            return False
-
-    return holds
 
 
 def _base_names(owner: Any, hook: str) -> list[str]:

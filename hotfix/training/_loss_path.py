@@ -9,10 +9,11 @@ all of them are library code. A loss that neither explains is the user's own.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Optional
 
 from hotfix.patching import scope
-from hotfix.training import _passed_on, _swallowed
+from hotfix.training import _divided, _passed_on, _swallowed
 
 MEAN = "mean"  # over its own micro-batch: it has yet to be divided by the number of micro-batches
 BY_NUMBER = "number"  # divided by the number of labels in the step
@@ -75,14 +76,16 @@ def _kind_of_result(fix: str, trainer: Any, node: Any, number: Any) -> str:
     kind, scale = _kind_of_node(node, number, steps)
     if kind == MEAN and _has_neutral_factor(node) and not _passed_on.is_number_passed_on(fix, trainer, "compute_loss"):
         return UNKNOWN  # the micro-batch has all labels of the step: ``mean * (labels / num_items_in_batch)``
+    if math.isnan(scale):
+        kind = UNKNOWN
     if kind in (MEAN, SUM, BY_NUMBER) and scale == 1:
         return kind
     if kind == BY_NUMBER and not _undoes_a_division(trainer, scale, steps):  # such as by the number of processes
         return kind
     # The divisor may be another number that is equal by chance: of labels or rows in a micro-batch, of losses that are
-    # averaged. A loss of the user's was divided by the number of micro-batches if that code has a name for it.
+    # averaged. A loss of the user's was divided by the number of micro-batches if its code shows this division.
     return _kind_by_participants(fix, trainer, number) or (
-        kind if kind == BY_STEPS and _names_the_steps(trainer) else UNKNOWN
+        kind if kind == BY_STEPS and _divides_by_steps(trainer) else UNKNOWN
     )
 
 
@@ -157,21 +160,17 @@ def _kind_by_participants(fix: str, trainer: Any, number: Any) -> str:
     return BY_NUMBER if takes and not _swallowed._class_swallows(kind) else MEAN
 
 
-def _names_the_steps(trainer: Any) -> bool:
-    """Whether code of the user's that makes the loss has a name for the number of micro-batches."""
+def _divides_by_steps(trainer: Any) -> bool:
+    """Whether code of the user's that makes the loss divides it by the number of micro-batches."""
     model = model_of(trainer)
     made_by = [
-        *(vars(kind).get("compute_loss") for kind in type(trainer).__mro__),
-        vars(trainer).get("compute_loss"),
-        getattr(trainer, "compute_loss_func", None),
-        getattr(model, "forward", None),
-        vars(model).get("_loss_function"),
+        *((trainer, vars(kind).get("compute_loss")) for kind in type(trainer).__mro__),
+        (trainer, vars(trainer).get("compute_loss")),
+        (trainer, getattr(trainer, "compute_loss_func", None)),
+        (model, getattr(model, "forward", None)),
+        (model, vars(model).get("_loss_function")),
     ]
-    return any(
-        _passed_on.says(function, _passed_on._OF_STEPS)
-        for function in made_by
-        if scope._reason(function, "", "transformers")
-    )
+    return any(_divided.divides_by_steps(function, owner) for owner, function in made_by)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -275,12 +274,15 @@ def _kind_of_node(node: Any, number: Any, steps: tuple[int, ...], depth: int = _
 
 def _kind_of_parts(parts: list[tuple[str, float]], scale: float) -> tuple[str, float]:
     """Of a sum of losses: an additional loss, with a factor of its own, does not change what the loss is."""
-    for kind in _IS_NORMALISED:
-        if factors := [factor for part, factor in parts if part == kind]:
-            return kind, scale * factors[0]
     kinds = {kind for kind, _ in parts}
-    main = {kind for kind, factor in parts if factor == 1}
-    return (main.pop(), scale) if len(main) == 1 and kinds <= {MEAN, SUM} else (UNKNOWN, scale)
+    main = {kind: factor for kind, factor in parts if factor == 1 or kind in _IS_NORMALISED}
+    if kinds.isdisjoint(_IS_NORMALISED) and not kinds <= {MEAN, SUM}:
+        return UNKNOWN, scale
+    known = [(kind, factor) for kind, factor in main.items() if kind not in (MIXED, UNKNOWN)]
+    if len(known) != 1:
+        return UNKNOWN, scale
+    kind, factor = known[0]
+    return kind, scale * factor
 
 
 def _scale_of(node: Any) -> float:

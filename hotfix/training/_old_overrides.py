@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
 import types
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from functools import partial
 from typing import Any, Callable
 
 from hotfix._support.memo import weakly
+from hotfix.patching.decorated import is_from_a_library, passes_everything_on
 
 
 def is_override(method: Any) -> bool:
@@ -98,7 +98,10 @@ def fetches_no_batches(trainer: Any) -> bool:
     method = trainer.get_batch_samples
     if not is_override(method):
         return False
-    first = next(iter(_parameters_of(method)), None)
+    try:
+        first = next(iter(_parameters_of(method)), None)
+    except (TypeError, ValueError):
+        return False
     generates = first is not None and first.name == "model" and "generate" in _names(method)
     return generates or lacks(method, positional=len(_parameters(Trainer.get_batch_samples, True)))
 
@@ -126,8 +129,15 @@ def _without(method: Callable[..., Any], *args: Any, num_items_in_batch: Any = N
 
 
 def _parameters_of(method: Any) -> tuple[inspect.Parameter, ...]:
-    """Of a method, or of a function that was put on the instance."""
-    return _parameters(getattr(method, "__func__", method), hasattr(method, "__self__"))
+    """Of a method, or of a function that was put on the instance, without ``self``.
+
+    Raises:
+        TypeError: it is another callable, such as a decorator's object.
+    """
+    function = method.__func__ if type(method) is types.MethodType else method
+    if type(function) not in (types.FunctionType, partial):
+        raise TypeError(f"{type(function).__name__} may do anything with its arguments")
+    return _parameters(function, type(method) is types.MethodType)
 
 
 _ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -135,35 +145,19 @@ _ANY_NUMBER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @weakly
 def _parameters(function: Any, bound: bool) -> tuple[inspect.Parameter, ...]:
-    parameters = tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
-    inner = getattr(function, "__wrapped__", None)
-    kinds = {parameter.kind for parameter in parameters}
-    passes_on = set(_ANY_NUMBER) <= kinds
-    # A decorator that names the number itself takes it, and one that looks at its arguments may leave it out.
-    if inner is not None and passes_on and _hands_on(function) and "num_items_in_batch" not in _words(function):
-        return _parameters(inner, bound)
+    while hasattr(function, "__wrapped__") and (is_from_a_library(function) or passes_everything_on(function)):
+        function = function.__wrapped__
+    parameters = tuple(_signature(function).parameters.values())
     return parameters[1:] if bound and parameters and parameters[0].kind not in _ANY_NUMBER else parameters
 
 
-def _hands_on(function: Any) -> bool:
-    """Whether a decorator's function uses its keyword arguments only as a whole, to call another function with them."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return False
-    named = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
-    keywords = code.co_varnames[named]
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "EXTENDED_ARG", "NOP")]
-    uses = [number for number, step in enumerate(steps) if _is_among(keywords, step.argval)]
-    return bool(uses) and all(
-        steps[number].opname == "LOAD_FAST" and steps[number + 1].opname in _MERGING for number in uses
-    )
-
-
-_MERGING = ("DICT_MERGE", "CALL_FUNCTION_EX")
-
-
-def _is_among(name: str, argument: Any) -> bool:
-    return name == argument or (isinstance(argument, tuple) and name in argument)  # two variables in one instruction
+def _signature(function: Any) -> inspect.Signature:
+    """The signature of a function itself: a decorator may declare another one in ``__signature__``."""
+    if isinstance(function, types.FunctionType) and not is_from_a_library(function):
+        bare = types.FunctionType(function.__code__, {}, argdefs=function.__defaults__, closure=function.__closure__)
+        bare.__kwdefaults__ = function.__kwdefaults__
+        return inspect.signature(bare)
+    return inspect.signature(function, follow_wrapped=False)
 
 
 def _names(method: Any) -> set[str]:
@@ -177,9 +171,3 @@ def _names(method: Any) -> set[str]:
 
     code = getattr(method, "__code__", None)
     return set(of(code)) if code is not None else set()
-
-
-def _words(function: Any) -> set[str]:
-    """The arguments, variables and texts of a function."""
-    code = getattr(function, "__code__", None)
-    return {*code.co_varnames, *(word for word in code.co_consts if isinstance(word, str))} if code else set()

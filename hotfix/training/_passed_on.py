@@ -15,7 +15,7 @@ import re
 import sys
 import textwrap
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Optional
 from weakref import WeakKeyDictionary
 
@@ -68,11 +68,26 @@ def _below_overrides(fix: str, owner: Any, name: str, passes: Any) -> bool:
             continue
         function = _function(holder[name])
         package = str(getattr(function, "__module__", "")).partition(".")[0]
+        if any(map(_is_scaling, _decorators(holder[name]))):
+            return scope.leave_alone(fix, f"a decorator of {function.__qualname__} is your own")
         if package in _LIKE_THE_LIBRARY or not _reason(function, "", "transformers"):
             return True
         if not isinstance(function, types.FunctionType) or not passes(function, name, owner):
             return scope.leave_alone(fix, f"{getattr(function, '__qualname__', type(owner).__name__)} is your own")
     return True
+
+
+def _decorators(method: Any) -> Iterator[Any]:
+    """The functions around the innermost one."""
+    function = getattr(method, "__func__", method)
+    while hasattr(function, "__wrapped__"):
+        yield function
+        function = function.__wrapped__
+
+
+def _is_scaling(decorator: Any) -> bool:
+    """Whether a decorator is of the user's, and may multiply or divide what it returns."""
+    return type(decorator) is types.FunctionType and _is_yours(decorator) and _multiplies(decorator.__code__)
 
 
 def is_given_the_number(fix: str, model: Any) -> bool:
@@ -130,45 +145,49 @@ def is_output_passed_on(fix: str, model: Any) -> bool:
     return not hooks or scope.leave_alone(fix, f"{_name_of(hooks[0])}, a hook of the model, is your own")
 
 
-def is_gradient_scaled(fix: str, trainer: Any, callbacks: Iterable[Any] = ()) -> bool:
+def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     """Whether code of the user's changes gradients by the number of micro-batches.
 
-    Such code is a callback, a method of the Trainer, a hook of the optimizer, or a hook of a parameter.
+    Such code is a callback, a method of the Trainer or of its Accelerator, a hook of the optimizer or of a parameter.
 
     Args:
         fix: id of the fix that asks, for the report.
         trainer: with its callbacks, its optimizer and its model, as far as it has them yet.
-        callbacks: further ones, of a Trainer that has none yet.
     """
     handler, optimizer = getattr(trainer, "callback_handler", None), getattr(trainer, "optimizer", None)
     of_callbacks = (
         getattr(callback, event, None)
-        for callback in (*callbacks, *getattr(handler, "callbacks", ()))
+        for callback in getattr(handler, "callbacks", ())
         for event in ("on_pre_optimizer_step", "on_substep_end")
     )
-    of_trainer = (getattr(trainer, name, None) for name in ("training_step", "create_optimizer", "optimizer_step"))
+    of_trainer = (getattr(trainer, name, None) for name in ("training_step", "optimizer_step"))
     inner = getattr(optimizer, "optimizer", optimizer)  # below Accelerate's wrapper
     of_optimizer = [getattr(inner, "step", None), *(getattr(inner, "_optimizer_step_pre_hooks", None) or {}).values()]
-    for function in (*of_callbacks, *of_trainer, *of_optimizer):
-        if function is None or not _reason(function, "", "transformers"):
-            continue
-        if says(function, _OF_GRADIENTS) and (says(function, _OF_STEPS) or _scales(function)):
-            scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
-            return True
     accelerator = getattr(trainer, "accelerator", None)
-    wrapped = (vars(accelerator).get(name) for name in ("backward", "clip_grad_norm_")) if accelerator else ()
-    for function in wrapped:
-        if function is None or not _reason(function, "", "transformers"):
-            continue
-        if says(function, _OF_STEPS) or _scales(function):
-            scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
-            return True
+    of_accelerator = (getattr(accelerator, name, None) for name in ("backward", "clip_grad_norm_"))
+    for function in (*of_callbacks, *of_trainer, *of_optimizer):
+        if _is_yours(function) and says(function, _OF_GRADIENTS) and (says(function, _OF_STEPS) or _scales(function)):
+            return _changes_gradients(fix, function)
+    for function in of_accelerator:
+        if _is_yours(function) and (says(function, _OF_STEPS) or _scales(function)):
+            return _changes_gradients(fix, function)
+    function = getattr(trainer, "create_optimizer", None)  # a learning rate that is divided
+    if _is_yours(function) and (says(function, _OF_STEPS) or (says(function, _OF_GRADIENTS) and _scales(function))):
+        return _changes_gradients(fix, function)
     for parameter in getattr(getattr(trainer, "model", None), "parameters", tuple)():
         for hook in (getattr(parameter, "_backward_hooks", None) or {}).values():
             if _reason(hook, "", "transformers") and (says(hook, _OF_STEPS) or _scales(hook)):
                 scope.leave_alone(fix, f"{_name_of(hook)}, a hook of a parameter, is your own")
                 return True
     return False
+
+
+def _is_yours(function: Any) -> bool:
+    return function is not None and bool(_reason(function, "", "transformers"))
+
+
+def _changes_gradients(fix: str, function: Any) -> bool:
+    return not scope.leave_alone(fix, f"{_name_of(function)} is your own, and changes gradients")
 
 
 def _name_of(function: Any) -> str:
@@ -179,9 +198,7 @@ def gives(function: Any, name: str) -> bool:
     """Whether a function of the user's passes a keyword argument of this name, and does not move labels itself."""
     if function is None or not _reason(function, "", "transformers") or moves_labels(function):
         return False
-    inner = _function(function)
-    words = _words_given if isinstance(inner, types.FunctionType) else _words_given.__wrapped__  # type: ignore[attr-defined]
-    return name in words(inner)
+    return name in _words_given(_function(function))
 
 
 @weakly
@@ -193,15 +210,18 @@ def _words_given(function: Any) -> frozenset[str]:
 
 
 def moves_labels(function: Any) -> bool:
-    """Whether a function of the user's leaves out the first label of each text: it has ``labels[..., 1:]``."""
+    """Whether a function of the user's moves labels by one: it has ``labels[..., 1:]``, and cuts predictions as well.
+
+    Labels alone are also cut for other purposes, such as a weight for each change of the label.
+    """
     code = getattr(_function(function), "__code__", None)
     return code is not None and _code_moves_labels(code)
 
 
 def may_move_labels(function: Any, owner: Any = None) -> bool:
-    """As `moves_labels`, of a function or one that it calls; `owner` has the methods that it may call.
+    """Whether a function of the user's, or one that it calls, leaves out the first label: ``labels[..., 1:]``.
 
-    Functions of the library are not looked into.
+    Functions of the library are not looked into; `owner` has the methods that may be called.
     """
     return _of_the_program(function, type(owner), _moves)
 
@@ -226,13 +246,20 @@ def _of_the_program(function: Any, kind: type, test: Any) -> bool:
 
 
 def _moves(function: Any, kind: type) -> bool:
-    return any(_code_moves_labels(code) for code in _codes(function, kind))
+    return any(_code_leaves_out_the_first(code) for code in _codes(function, kind))
+
+
+@functools.cache
+def _code_leaves_out_the_first(code: types.CodeType) -> bool:
+    definition = _definition(code)
+    return definition is not None and any(map(_leaves_out_the_first, ast.walk(definition)))
 
 
 @functools.cache
 def _code_moves_labels(code: types.CodeType) -> bool:
     definition = _definition(code)
-    return definition is not None and any(_leaves_out_the_first(node) for node in ast.walk(definition))
+    cuts = definition is not None and any(map(_leaves_out_the_last, ast.walk(definition)))
+    return cuts and _code_leaves_out_the_first(code)
 
 
 def may_extend_labels(function: Any, owner: Any = None) -> bool:
@@ -244,6 +271,16 @@ def may_extend_labels(function: Any, owner: Any = None) -> bool:
         owner: has the methods that it may call.
     """
     return _of_the_program(function, type(owner), _extends)
+
+
+def replaces_labels(function: Any, owner: Any) -> bool:
+    """Whether a function of the user's gives a model other labels than it got, or embeddings that it has made.
+
+    Args:
+        function: a forward that calls ``super()``, or a method of the Trainer that calls the model.
+        owner: of the function.
+    """
+    return _of_the_program(function, type(owner), _replaces)
 
 
 def may_adjust_the_number(function: Any, owner: Any = None) -> bool:
@@ -367,7 +404,21 @@ def _leaves_out_the_first(node: ast.AST) -> bool:
     last = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
     if not isinstance(last, ast.Slice) or not isinstance(last.lower, ast.Constant) or last.lower.value != 1:
         return False
-    return "label" in ast.unparse(node.value) or "target" in ast.unparse(node.value)
+    return _names_labels(node.value)
+
+
+def _leaves_out_the_last(node: ast.AST) -> bool:
+    """Whether a node cuts predictions, ``logits[..., :-1, :]``, or has put a label that is ignored behind the last."""
+    if isinstance(node, ast.Call) and _called_name(node) == "pad":
+        return any(ast.unparse(argument) in ("(0, 1)", "[0, 1]") for argument in node.args)
+    if not isinstance(node, ast.Subscript) or _names_labels(node.value):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(isinstance(part, ast.Slice) and part.upper and ast.unparse(part.upper) == "-1" for part in parts)
+
+
+def _names_labels(node: ast.AST) -> bool:
+    return any(word in ast.unparse(node) for word in ("label", "target"))
 
 
 def _adjusts(function: Any, kind: type) -> bool:
@@ -405,8 +456,54 @@ def _extends(function: Any, kind: type) -> bool:
 def _extends_labels(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-    return called in _EXTENDING and "label" in ast.unparse(node)
+    return _called_name(node) in _EXTENDING and _names_labels(node)
+
+
+def _replaces(function: Any, kind: type) -> bool:
+    definition = _definition(function.__code__) if isinstance(function, types.FunctionType) else None
+    return definition is not None and any(_gives_others(node, definition) for node in ast.walk(definition))
+
+
+_OF_A_TEXT = ("labels", "inputs_embeds")
+
+
+def _gives_others(node: ast.AST, definition: ast.FunctionDef) -> bool:
+    """Whether a node gives labels or embeddings to a model, or puts them into its inputs, and has made them itself."""
+    given: list[tuple[Any, ast.AST]] = []
+    if isinstance(node, ast.Call) and _called_name(node) in (definition.name, "model", "update"):
+        given += [(keyword.arg, keyword.value) for keyword in node.keywords]
+    elif isinstance(node, ast.Dict):
+        given += [(getattr(key, "value", None), value) for key, value in zip(node.keys, node.values)]
+    elif isinstance(node, ast.Assign):
+        keys = [getattr(target.slice, "value", None) for target in node.targets if isinstance(target, ast.Subscript)]
+        given += [(key, node.value) for key in keys]
+    return any(name in _OF_A_TEXT and not _is_as_given(value, name, definition) for name, value in given)
+
+
+def _is_as_given(value: ast.AST, name: str, definition: ast.FunctionDef) -> bool:
+    """Whether a value is None, an argument that is never assigned to, or was only taken out of the inputs."""
+    if isinstance(value, ast.Constant):
+        return value.value is None
+    if isinstance(value, ast.Name):
+        stored = [node for node in ast.walk(definition) if getattr(node, "id", "") == value.id]
+        assigned = [node for node in ast.walk(definition) if isinstance(node, ast.Assign)]
+        simple = [node.value for node in assigned if any(target in stored for target in node.targets)]
+        count = sum(isinstance(getattr(node, "ctx", None), ast.Store) for node in stored)
+        return count == len(simple) and all(_is_taken_out(each, name) for each in simple)
+    return _is_taken_out(value, name)
+
+
+def _is_taken_out(value: ast.AST, name: str) -> bool:
+    """Whether a value is ``inputs["labels"]``, or the same by ``get`` or ``pop``."""
+    if isinstance(value, ast.Subscript):
+        return getattr(value.slice, "value", None) == name
+    first = value.args[0] if isinstance(value, ast.Call) and value.args else None
+    return _called_name(value) in ("get", "pop") and getattr(first, "value", None) == name
+
+
+def _called_name(node: ast.AST) -> str:
+    called = getattr(node, "func", None)
+    return str(getattr(called, "attr", getattr(called, "id", "")))
 
 
 def _returns_the_number(function: types.FunctionType, name: str, owner: Any) -> bool:
@@ -596,7 +693,7 @@ def _reached(body: list[ast.stmt], definition: ast.FunctionDef, owner: Any) -> I
 
 
 def _truth(test: ast.expr, first: str, owner: Any) -> Optional[bool]:
-    """Whether ``self.args.something`` holds; None for other expressions."""
+    """Whether ``self.args.something`` holds; None for other expressions, and for what a method sets later."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = _truth(test.operand, first, owner)
         return None if inner is None else not inner
@@ -606,7 +703,30 @@ def _truth(test: ast.expr, first: str, owner: Any) -> Optional[bool]:
         test = test.value
     if not names or getattr(test, "id", None) != first:
         return None
-    value = owner
+    holder, value = None, owner
     for name in reversed(names):
-        value = getattr(value, "__dict__", {}).get(name, inspect.getattr_static(type(value), name, None))
-    return bool(value) if isinstance(value, (bool, int, float, str, type(None))) else None
+        holder, value = value, _held_as(value, name)
+    if not isinstance(value, (bool, int, float, str, type(None))) or _is_set_later(type(holder), names[0]):
+        return None
+    return bool(value)
+
+
+def _held_as(owner: Any, name: str) -> Any:
+    """The attribute of an object or its class, without descriptors; `Ellipsis` for none."""
+    return getattr(owner, "__dict__", {}).get(name, inspect.getattr_static(type(owner), name, ...))
+
+
+@weakly
+def _is_set_later(kind: type, name: str) -> bool:
+    """Whether a method of a class, other than a constructor, sets an attribute: such as ``training`` of a module."""
+    held = (value for each in kind.__mro__ for value in vars(each).values() if isinstance(value, types.FunctionType))
+    codes = (_function(function).__code__ for function in held if function.__name__ not in _CONSTRUCTORS)
+    return any(
+        step.opname == "STORE_ATTR" and step.argval == name
+        for code in codes
+        if name in code.co_names
+        for step in dis.get_instructions(code)
+    )
+
+
+_CONSTRUCTORS = ("__init__", "__post_init__")

@@ -8,9 +8,10 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from typing import Any, Optional
+from weakref import ref
 
 from hotfix._support.memo import weakly
-from hotfix.patching import code
+from hotfix.patching import code, scope
 from hotfix.training import _passed_on
 from hotfix.versions import source
 
@@ -79,7 +80,7 @@ def take_back() -> None:
 
 
 class _Answer:
-    """An attribute of a model that is False for the Trainer whose loss the model computes, and absent for all others.
+    """An attribute of a model that is there for a Trainer whose loss the model computes, and absent for all others.
 
     An attribute that the user sets on a model or on a subclass takes precedence.
     """
@@ -88,24 +89,59 @@ class _Answer:
         self.owner = owner
         _answers.add(self)
 
-    def __get__(self, model: Any, kind: Any = None) -> bool:
-        if model is None or not self._is_asked_by_a_trainer(model):
+    def __get__(self, model: Any, kind: Any = None) -> _AcceptsTheNumber:
+        trainer = None if model is None else _asking_trainer()
+        if trainer is None or not _is_mean(self.owner, model, trainer):
             raise AttributeError(f"{(kind or type(model)).__name__!r} object has no attribute {_ATTRIBUTE!r}")
-        return False
+        return _AcceptsTheNumber(self.owner, model, trainer)
 
-    def _is_asked_by_a_trainer(self, model: Any) -> bool:
-        trainer, callbacks = _asking_trainer()
-        if trainer is None or getattr(trainer, "compute_loss_func", None) is not None:
-            return False
-        forward = next((kind for kind in type(model).__mro__ if "forward" in vars(kind) and _is_of_library(kind)), None)
-        return (
-            forward is self.owner
-            and _passed_on.is_library_path(_ID, model, "forward")
-            and _passed_on.is_library_path(_ID, trainer, "compute_loss")
-            and _passed_on.is_library_loss(_ID, model)
-            and _passed_on.is_output_passed_on(_ID, model)
-            and not _passed_on.is_gradient_scaled(_ID, trainer, callbacks)
-        )
+
+class _AcceptsTheNumber:
+    """What the Trainer keeps of the answer: false in each step whose loss is a mean that nobody else divides.
+
+    The program may add a work-around, or a loss of its own, after the constructor of the Trainer.
+    """
+
+    def __init__(self, owner: Any, model: Any, trainer: Any) -> None:
+        self._owner, self._model, self._trainer = owner, ref(model), ref(trainer)
+
+    def __bool__(self) -> bool:
+        model, trainer = self._model(), self._trainer()
+        return model is not None and trainer is not None and not _is_mean(self._owner, model, trainer)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self) == other
+
+    def __hash__(self) -> int:
+        return hash(bool(self))
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return bool, (bool(self),)
+
+
+def _is_mean(owner: Any, model: Any, trainer: Any) -> bool:
+    """Whether the loss of a step is the mean of the library's forward in `owner`, and no other code divides it."""
+    try:
+        return _is_left_undivided(owner, model, trainer)
+    except Exception as error:  # such as of a descriptor in a class of the user's
+        return scope.undecided(_ID, error)
+
+
+def _is_left_undivided(owner: Any, model: Any, trainer: Any) -> bool:
+    if getattr(trainer, "compute_loss_func", None) is not None:
+        return False
+    forward = next((kind for kind in type(model).__mro__ if "forward" in vars(kind) and _is_of_library(kind)), None)
+    return (
+        forward is owner
+        and _passed_on.is_library_path(_ID, model, "forward")
+        and _passed_on.is_library_path(_ID, trainer, "compute_loss")
+        and _passed_on.is_library_loss(_ID, model)
+        and _passed_on.is_output_passed_on(_ID, model)
+        and not _passed_on.is_gradient_scaled(_ID, trainer)
+    )
 
 
 def divisor(trainer: Any, num_items_in_batch: Any) -> int:
@@ -142,16 +178,16 @@ def _is_of_library(kind: Any) -> bool:
     return str(kind.__module__).partition(".")[0] == "transformers"
 
 
-def _asking_trainer() -> tuple[Any, Any]:
-    """The Trainer in whose constructor this thread is, or None, and the callbacks that it was given."""
+def _asking_trainer() -> Any:
+    """The Trainer in whose constructor this thread is, or None."""
     frame = sys._getframe(2)
     for _ in range(_DEPTH):
         if frame.f_code.co_name == "__init__" and frame.f_globals.get("__name__") == "transformers.trainer":
-            return frame.f_locals.get("self"), frame.f_locals.get("callbacks") or ()
+            return frame.f_locals.get("self")
         if frame.f_back is None:
             break
         frame = frame.f_back
-    return None, ()
+    return None
 
 
 @weakly

@@ -14,8 +14,10 @@ Here      The Trainer counts the labels that the loss takes: all but the first o
           ones out (v5-num-items-undercount-seq2seq). A prompt that PEFT trains, or that a forward of the user's puts in
           front of the labels, predicts the first label: all are counted. And where a model, a ``training_step``, a
           ``compute_loss``, a ``compute_loss_func`` or a ``loss_function`` of the user's divides by the number, all
-          labels are counted, as in stock, unless it calls the library's loss or has a slice ``labels[..., 1:]``. The
-          same holds where a ``get_batch_samples`` of the user's changes the number.
+          labels are counted, as in stock, unless it calls the library's loss, or has slices ``labels[..., 1:]`` and
+          ``logits[..., :-1, :]`` for a model whose labels the library moves. The same holds where a
+          ``get_batch_samples`` of the user's changes the number, or a forward passes on labels or embeddings that it
+          has made.
 """
 
 from __future__ import annotations
@@ -70,7 +72,10 @@ def counted(trainer: Any, batch: Mapping[str, Any]) -> Any:
     labels = batch["labels"]
     if labels.ndim < 2:  # a class for each text
         return labels
-    moved = _moves_labels(trainer)
+    try:
+        moved = _moves_labels(trainer)
+    except Exception as error:  # such as of a descriptor; the Trainer takes it for labels that cannot be counted
+        moved = scope.undecided(FIX.id, error)
     if moved and "shift_labels" in batch and "shift_labels" in inspect.signature(moved).parameters:
         return batch["shift_labels"]
     return labels[..., 1:] if moved else labels
@@ -91,17 +96,18 @@ def _moves_labels(trainer: Any) -> Any:
         return None
     if _has_a_prefix(trainer) or _makes_up_for_it(trainer) or _names_shifted_labels(trainer):
         return None
+    model = _loss_path.model_of(trainer)
     function = trainer.compute_loss_func
     if function is not None:
-        moves = _is_causal(function, losses) or _passed_on.moves_labels(function)
+        moves = _is_causal(function, losses) or _own_moves_labels(function, model, losses)
         return losses.ForCausalLMLoss if moves or scope.leave_alone(FIX.id, "compute_loss_func is your own") else None
     training_step = getattr(trainer, "training_step", None)
     if training_step is not None and not _passed_on.is_number_passed_on(FIX.id, trainer, "training_step"):
-        return losses.ForCausalLMLoss if _passed_on.moves_labels(training_step) else None
+        return losses.ForCausalLMLoss if _own_moves_labels(training_step, model, losses) else None
     compute_loss = getattr(trainer, "compute_loss", None)
     if compute_loss is not None and not _passed_on.is_number_passed_on(FIX.id, trainer, "compute_loss"):
-        return losses.ForCausalLMLoss if _passed_on.moves_labels(compute_loss) else None
-    moves = _model_moves_labels(_loss_path.model_of(trainer), losses, mapping.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+        return losses.ForCausalLMLoss if _own_moves_labels(compute_loss, model, losses) else None
+    moves = _model_moves_labels(model, losses, mapping.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
     return losses.ForCausalLMLoss if moves else None
 
 
@@ -114,7 +120,8 @@ def _has_a_prefix(trainer: Any) -> bool:
         return getattr(kind, "value", kind) not in ("PREFIX_TUNING", "CARTRIDGE")  # these are in the cache
     model = _loss_path.model_of(trainer)
     for owner, name in ((model, "forward"), *((trainer, name) for name in (*_OF_THE_LOSS, "_prepare_inputs"))):
-        if _passed_on.may_extend_labels(getattr(owner, name, None), owner):
+        function = getattr(owner, name, None)
+        if _passed_on.may_extend_labels(function, owner) or _passed_on.replaces_labels(function, owner):
             scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and adds to the labels")
             return True
     for hook in (getattr(model, "_forward_pre_hooks", None) or {}).values():
@@ -150,6 +157,13 @@ def _makes_up_for_it(trainer: Any) -> bool:
     return False
 
 
+def _own_moves_labels(function: Any, model: Any, losses: Any) -> bool:
+    """Whether a function of the user's moves the labels of a model, whose own loss may have to do so as well."""
+    known = _passed_on.loss_type_of(model)
+    moves = not known or losses.LOSS_MAPPING[known] is losses.ForCausalLMLoss
+    return moves and _passed_on.moves_labels(function)
+
+
 def _is_causal(function: Any, losses: Any) -> bool:
     """Whether a function is the library's loss of a causal language model, or that one with arguments bound."""
     return getattr(function, "func", function) is losses.ForCausalLMLoss
@@ -169,9 +183,9 @@ def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bo
     loss_function = _passed_on.loss_function_of(model)
     if not _passed_on.is_library_path(FIX.id, model, "forward"):  # a model of one's own
         calls_the_library = loss_function is losses.ForCausalLMLoss and _passed_on.names(model.forward, "loss_function")
-        return calls_the_library or _passed_on.moves_labels(model.forward)
+        return calls_the_library or _own_moves_labels(model.forward, model, losses)
     if loss_function is not None and not scope.is_own(FIX.id, loss_function):
-        return _passed_on.moves_labels(loss_function)
+        return _own_moves_labels(loss_function, model, losses)
     library = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("transformers.")]
     name = next(iter(library), type(model).__name__)
     known = _passed_on.loss_type_of(model)

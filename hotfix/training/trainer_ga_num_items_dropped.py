@@ -14,8 +14,8 @@ Here      The number goes to these models where the result depends on it: with s
           (deepspeed-double-gas-scaling), the mean gives the right gradients as well, and nothing is changed; nor is
           it for models composed of an encoder and a decoder, which hand the number to an encoder that refuses it.
           A ``compute_loss`` of one's own is called without the number, as in stock, unless it returns what the
-          library's returns, and so is a model whose forward does not know the number, or refuses it. Such a loss is
-          divided by the micro-batches if it is seen to be a mean that nobody has divided.
+          library's returns, and so is a model whose forward does not know the number, refuses it, or scales the loss of
+          the library. Such a loss is divided by the micro-batches if it is seen to be a mean that nobody has divided.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.fix import Fix
-from hotfix.training import _loss_path, _old_overrides, _passed_on
+from hotfix.training import _divided, _loss_path, _old_overrides, _passed_on
 from hotfix.training.trainer_ga_multiplied_loss import IS_DIVIDED_LATER
 
 FIX = Fix(
@@ -97,6 +97,8 @@ def _takes_the_number(trainer: Any) -> bool:
         return False
     model = _loss_path.model_of(trainer)
     if not _passed_on.is_given_the_number(FIX.id, model) or not _passed_on.is_output_passed_on(FIX.id, model):
+        return False
+    if _divided.scales_its_loss(FIX.id, model):
         return False
     return _passed_on.is_library_loss(FIX.id, model) or _passed_on.is_number_named(_passed_on.loss_function_of(model))
 

@@ -12,9 +12,9 @@ Here      The last group has the remaining micro-batches, and its step is made a
           run that is given in epochs has more steps than before, and its schedule is as much longer. With ``max_steps``
           there are as many steps as before. The loop has its own plan corrected, so that a copy of its source that
           somebody runs in its place (unsloth) keeps both. Left alone are a run that is resumed from a checkpoint which
-          stock has planned, a ``set_initial_training_values`` of one's own, a schedule of one's own that ends with
-          stock's last step (OneCycleLR), data without a length, and an `IterableDataset`, whose length may be an
-          upper bound.
+          stock has planned, a ``set_initial_training_values`` of one's own, a schedule of one's own,
+          which may be for stock's steps (OneCycleLR, a table), data without a length, and an `IterableDataset`, whose
+          length may be an upper bound.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def steps_per_epoch(trainer: Any, args: Any, batches: int, resumed_from: Optiona
         resumed_from: folder of the checkpoint from which the run is resumed, or None.
 
     Returns:
-        The number of accumulation steps, rounded up; rounded down where the checkpoint was planned so, and where a
-        learning rate schedule of the user's own has no more steps.
+        The number of accumulation steps, rounded up; rounded down where the checkpoint was planned so, and where the
+        learning rate schedule is the user's own.
     """
     stock, whole = (
         max(count, 1) for count in (batches // args.gradient_accumulation_steps, _rounded_up(batches, args))
@@ -106,10 +106,7 @@ def steps_per_epoch(trainer: Any, args: Any, batches: int, resumed_from: Optiona
     if whole != stock and _is_a_stream(trainer):
         scope.leave_alone(FIX.id, f"{type(trainer.train_dataset).__name__} may have fewer samples than its length says")
         return stock
-    if whole != stock and args.max_steps <= 0 and _ends_before(trainer, math.ceil(args.num_train_epochs * whole)):
-        scope.leave_alone(
-            FIX.id, f"{type(trainer.lr_scheduler).__name__} has as many steps as this release has planned"
-        )
+    if whole != stock and args.max_steps <= 0 and _has_a_schedule(trainer):
         return stock
     if whole == stock or not resumed_from or not _is_planned_by_stock(args, batches, stock, whole, resumed_from):
         return whole
@@ -137,16 +134,18 @@ def _is_a_stream(trainer: Any) -> bool:
     return isinstance(getattr(trainer, "train_dataset", None), torch.utils.data.IterableDataset)
 
 
-def _ends_before(trainer: Any, steps: int) -> bool:
-    """Whether a schedule that the user has made raises an error before so many steps, as OneCycleLR of torch does."""
-    schedules = [] if getattr(trainer, "_created_lr_scheduler", False) else [getattr(trainer, "lr_scheduler", None)]
-    for schedule in schedules:
-        inner = getattr(schedule, "scheduler", schedule)  # Accelerate's wrapper
-        schedules += getattr(inner, "_schedulers", ())
-        total = getattr(inner, "total_steps", None)
-        if isinstance(total, int) and total < steps:
-            return True
-    return False
+def _has_a_schedule(trainer: Any) -> bool:
+    """Whether the schedule of the learning rate is the user's own: it may be for as many steps as stock makes."""
+    if not all(scope.is_own(FIX.id, trainer, name) for name in ("create_scheduler", "create_optimizer_and_scheduler")):
+        return True
+    given = None if getattr(trainer, "_created_lr_scheduler", False) else getattr(trainer, "lr_scheduler", None)
+    inner = getattr(given, "scheduler", given)  # Accelerate's wrapper
+    if inner is None or type(inner).__name__ == "ReduceLROnPlateau":  # which does not count steps
+        return False
+    made_by = getattr(inner, "lr_lambdas", None)  # the library's are `LambdaLR` with functions of its own
+    if made_by and all(scope.is_own(FIX.id, function) for function in made_by):
+        return False
+    return not scope.leave_alone(FIX.id, f"{type(inner).__name__} may have as many steps as this release has planned")
 
 
 def _rounded_up(batches: int, args: Any) -> int:

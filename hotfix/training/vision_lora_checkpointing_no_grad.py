@@ -9,8 +9,8 @@ Releases  4.36.0 to 4.57.6. Idefics 2, Idefics 3 and SmolVLM see to it themselve
 Upstream  peft#2880, transformers#41993 (fixed in 5.0.0)
 Here      The patch embedding of each inner model gets a hook as well, as in 5.0.0: the result of
           ``get_input_embeddings``, or, if a class has none, a module under one of the names that 5.0.0 knows. A tower
-          in which nothing is trained, that is not checkpointed, or whose checkpoints are not reentrant and so pass
-          gradients on anyway, is left as it is, and costs what it did. No number
+          is left as it is, and costs what it did, if it is not checkpointed, if nothing is trained in its checkpoints
+          (but perhaps a projector behind them), or if they are not reentrant and so pass gradients on anyway. No number
           of a forward changes. The tower gets a copy, which may be written into, as by the depth decoder of CSM, for
           which 5.0.0 raises.
 """
@@ -83,9 +83,7 @@ class _Wanting:
     def __call__(self, module: Any, inputs: Any, output: Any) -> Any:
         import torch  # the model has
 
-        if not torch.is_grad_enabled() or not self.part.training or not _is_checkpointed(self.part):
-            return None
-        if not any(weight.requires_grad for weight in self.part.parameters()):
+        if not torch.is_grad_enabled() or not self.part.training or not _trains_in_checkpoints(self.part):
             return None
         if not isinstance(output, (tuple, list)):
             return _wanting(output)
@@ -94,9 +92,34 @@ class _Wanting:
         return type(output)(*wanting) if named else type(output)(wanting)
 
 
-def _is_checkpointed(part: Any) -> bool:
-    """Whether a module of a part passes its input through a reentrant checkpoint; another one needs no gradient."""
-    return any(getattr(module, "gradient_checkpointing", False) and _is_reentrant(module) for module in part.modules())
+def _trains_in_checkpoints(part: Any) -> bool:
+    """Whether a weight is trained in a module that a part calls through a reentrant checkpoint.
+
+    Checkpoints of the other kind pass gradients on, and a projector behind the blocks needs none of them.
+    """
+    return any(
+        weight.requires_grad
+        for module in part.modules()
+        if getattr(module, "gradient_checkpointing", False) and _is_reentrant(module)
+        for called in _called_through_a_checkpoint(module)
+        for weight in called.parameters()
+    )
+
+
+def _called_through_a_checkpoint(module: Any) -> list[Any]:
+    """The parts of a module under checkpointing that it calls so: its lists of blocks, or all where it has none.
+
+    In later releases each block does so for itself.
+    """
+    if _is_layer(module):
+        return [module]
+    if any(map(_is_layer, module.modules())):
+        return []
+    return [child for child in module.children() if type(child).__name__ in ("ModuleList", "Sequential")] or [module]
+
+
+def _is_layer(module: Any) -> bool:
+    return any(kind.__name__ == "GradientCheckpointingLayer" for kind in type(module).__mro__)
 
 
 def _is_reentrant(module: Any) -> bool:

@@ -253,7 +253,8 @@ def swallowed(testbed, target):
         assert not hasattr(model, "accepts_loss_kwargs")  # of anybody but a Trainer
         with tempfile.TemporaryDirectory() as folder:
             arguments = transformers.TrainingArguments(folder, use_cpu=True, report_to=[])
-            return transformers.Trainer(model=model, args=arguments).model_accepts_loss_kwargs
+            trainer = transformers.Trainer(model=model, args=arguments)
+            return bool(trainer.model_accepts_loss_kwargs)
 
     measure("before", make)
     before = alone()
