@@ -1,21 +1,24 @@
 """``pipeline`` loads the model in float32, whatever the ``dtype`` argument.
 
 Symptom   Silent. ``pipeline(…, dtype=torch.bfloat16)``, or with ``torch_dtype``, takes twice the memory and more than
-          twice the time; results are those of float32. So does a checkpoint in bfloat16 without either argument.
+          twice the time; results are those of float32.
 Cause     Both arguments are read only if there is a ``device_map``.
 Releases  4.56.0
 Upstream  fixed in 4.56.1
-Here      They are read in either case. Equal to 4.56.1, except for a call with another dtype in ``model_kwargs``:
-          4.56.1 refuses it, here that one still counts. The caller's ``model_kwargs`` are
-          not written to. A class that the program has registered, with a ``from_pretrained`` of its own, is called as
-          before, and so is a model for a pipeline class of your own where the caller names no dtype.
+Here      They are read in either case, if the call has one of them, and only for the model: 4.56.1 passes the dtype to
+          processors too, which keep it in the files that they save. Equal to 4.56.1 in all else, except for a call with
+          another dtype in ``model_kwargs``: 4.56.1 refuses it, here that one still counts. A call without either
+          argument loads in float32, as before; 4.56.1 uses the dtype of the checkpoint. A class that the program has
+          registered, with a ``from_pretrained`` of its own, is called as before.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Mapping
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Callable
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
@@ -24,26 +27,50 @@ from hotfix.pattern import occurs
 FIX = Fix(
     title="pipeline() ignores dtype and torch_dtype unless there is a device_map: models are loaded in float32",
     kind="silent",
-    everyone="only for calls without a device_map, whatever they load: a from_pretrained of your own is left alone",
+    everyone="only for calls with a dtype and no device_map: a from_pretrained of your own is left alone",
     fixed_in="4.56.1",
     prefilter='model_kwargs["dtype"] = dtype',
 )
 
-_AFTER = "model_name = model if isinstance(model, str) else None"
+_PIPELINE = "transformers.pipelines:pipeline"
+_named: ContextVar[Any] = ContextVar("_named", default=None)
+"""The dtype of the call of `pipeline` that has yet to load its model."""
 
-FIX.edits(
-    ("transformers.pipelines:pipeline", "==4.56.0"),
-    old=_AFTER,
-    new=f"""
-        from hotfix.loading.pipeline_torch_dtype_ignored import is_loaded_by_its_own_code
-        if device_map is None and not is_loaded_by_its_own_code(config, targeted_task):
-            from hotfix.loading.pipeline_torch_dtype_ignored import chosen
-            dtype = chosen(dtype, kwargs.get("torch_dtype"), model_kwargs, pipeline_class)
-            if dtype is not None:
-                model_kwargs = {{**model_kwargs, "dtype": dtype}}
-        {_AFTER}
-        """,
+
+@FIX.wraps((_PIPELINE, "==4.56.0"))
+def with_a_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Around the function whose caller names a dtype."""
+    names = tuple(inspect.signature(original).parameters)
+
+    def pipeline(*args: Any, **kwargs: Any) -> Any:
+        call = {**dict(zip(names, args)), **kwargs}
+        before = _named.set(chosen(call) if call.get("device_map") is None else None)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            _named.reset(before)
+
+    return pipeline
+
+
+@FIX.wraps(
+    ("transformers.pipelines.base:infer_framework_load_model", "==4.56.0"),
+    fingerprint_of=(_PIPELINE,),
+    along=(_PIPELINE,),
 )
+def in_this_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Around the function that loads the model, and nothing else."""
+
+    def infer_framework_load_model(
+        model: Any, config: Any, model_classes: Any = None, *args: Any, **model_kwargs: Any
+    ) -> Any:
+        dtype = _named.get()
+        _named.set(None)  # a model of the pipeline's own is loaded as before
+        if dtype is not None and not is_loaded_by_its_own_code(config, model_classes or {}):
+            model_kwargs["dtype"] = dtype
+        return original(model, config, model_classes, *args, **model_kwargs)
+
+    return infer_framework_load_model
 
 
 @FIX.recognises
@@ -55,14 +82,14 @@ def is_broken(pipeline: ast.AST) -> bool:
     return any(occurs('model_kwargs["dtype"] = dtype', node) for node in asks)
 
 
-def is_loaded_by_its_own_code(config: Any, task: Mapping[str, Any]) -> bool:
+def is_loaded_by_its_own_code(config: Any, classes: Mapping[str, Any]) -> bool:
     """Whether a class that the program has registered has a ``from_pretrained`` of its own, which may say the dtype.
 
     Args:
         config: of the model, or None.
-        task: the classes of the task, by framework.
+        classes: of the task, by framework.
     """
-    for cls in task.get("pt") or ():
+    for cls in classes.get("pt") or ():
         registered = getattr(getattr(cls, "_model_mapping", None), "_extra_content", {}).get(type(config), cls)
         for model in registered if isinstance(registered, (tuple, list)) else (registered,):
             if not scope.is_own(FIX.id, getattr(model, "from_pretrained", None)):
@@ -70,27 +97,18 @@ def is_loaded_by_its_own_code(config: Any, task: Mapping[str, Any]) -> bool:
     return False
 
 
-def chosen(dtype: Any, torch_dtype: Any, model_kwargs: Mapping[str, Any], pipeline_class: Any = None) -> Any:
-    """The dtype that a model is loaded in, or None to leave it to the release.
+def chosen(call: Mapping[str, Any]) -> Any:
+    """The dtype that a call asks for, or None to leave it to the release.
 
     Args:
-        dtype: the argument of this name, ``"auto"`` by default.
-        torch_dtype: the older argument.
-        model_kwargs: arguments of ``from_pretrained``.
-        pipeline_class: one of your own, which may make inputs in float32, is given a dtype by the caller alone.
+        call: arguments of `pipeline`, by name: those that the caller has given.
     """
     import torch
 
+    model_kwargs = call.get("model_kwargs") or {}
     if "dtype" in model_kwargs or "torch_dtype" in model_kwargs:
         return None  # the next release refuses a second one; a program that runs must not die of its repair
-    if dtype == "auto" and torch_dtype is not None:
-        dtype = torch_dtype
-    elif dtype == "auto" and pipeline_class is not None and not _is_of_the_library(pipeline_class):
-        return None
+    dtype = call.get("dtype", "auto")
+    if dtype == "auto":
+        dtype = call.get("torch_dtype") or call.get("dtype")
     return getattr(torch, dtype, dtype) if isinstance(dtype, str) else dtype
-
-
-def _is_of_the_library(pipeline_class: type) -> bool:
-    if pipeline_class.__module__.partition(".")[0] == "transformers":
-        return True
-    return scope.leave_alone(FIX.id, f"{pipeline_class.__qualname__} is your own class")

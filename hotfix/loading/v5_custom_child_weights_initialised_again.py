@@ -12,7 +12,7 @@ Releases  5.0.0 and later
 Upstream  transformers#46620 is about modules all of whose own tensors were loaded (fixed in 5.13.0); not changed for
           the others. So this is opt-in.
 Here      A module of a custom model is initialized unless all of its tensors were loaded. Writes into a loaded tensor
-          are dropped, as if it had been loaded afterwards. The library's own models are initialized as before.
+          are undone, as if it had been loaded afterwards. The library's own models are initialized as before.
 """
 
 from __future__ import annotations
@@ -60,32 +60,44 @@ def but_what_was_loaded(original: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
-    """Drop writes into the loaded ones of these tensors."""
+    """Undo, at the end, what is written into the loaded ones of these tensors.
+
+    Until then the writes take place: they draw random numbers, and later lines read them. Only what is written to is
+    copied. A tensor that was given the memory of another loaded one keeps it.
+    """
     loaded = [(tensor, tensor.data) for tensor in tensors if _was_loaded(tensor)]
     if not loaded:
         yield
         return
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Keeping(TorchDispatchMode):  # type: ignore[misc]  # torch is not there where types are read
-        """Operations that write into this memory do nothing."""
+    places: dict[Any, list[torch.Tensor]] = {}
+    for _, data in loaded:
+        places.setdefault(_memory(data), []).append(data)
+    copies: dict[Any, list[torch.Tensor]] = {}
+
+    class Copying(TorchDispatchMode):  # type: ignore[misc]  # torch is not there where types are read
+        """Before the first operation that writes into loaded memory, its tensors are copied."""
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             parameters = func._schema.arguments
             given = dict(zip((parameter.name for parameter in parameters), args), **(kwargs or {}))
-            into = [
-                parameter.name for parameter in parameters if parameter.alias_info and parameter.alias_info.is_write
-            ]
-            written = [given[name] for name in into if name in given]
-            if any(_memory(tensor) in memory for tensor in written):
-                return written[0] if len(written) == 1 else tuple(written)
+            for parameter in parameters:
+                if parameter.alias_info and parameter.alias_info.is_write:
+                    written = given.get(parameter.name)
+                    for tensor in written if isinstance(written, (list, tuple)) else (written,):
+                        memory = _memory(tensor)
+                        if memory in places and memory not in copies:
+                            copies[memory] = [data.clone() for data in places[memory]]
             return func(*args, **(kwargs or {}))
 
-    memory = {_memory(data) for _, data in loaded}
-    with Keeping():
+    with Copying():
         yield
+    for memory, before in copies.items():
+        for data, copy in zip(places[memory], before):
+            data.copy_(copy)
     for tensor, data in loaded:
-        if _memory(tensor) != _memory(data):  # it was given other memory
+        if _memory(tensor) not in places:  # it was given new memory
             tensor.data = data
 
 

@@ -8,9 +8,9 @@ Cause     A flag on each loaded tensor keeps the functions of ``torch.nn.init`` 
           of weight and bias first, 5.3.0 those of all tensors, in remote code only.
 Releases  5.0.0 to 5.12.1
 Upstream  fixed in 5.13.0
-Here      For a class outside of the library, writes of ``_init_weights`` into loaded tensors are dropped, in a module
-          all of whose own tensors were loaded. The tensors are those of 5.13.0. ``_init_weights`` is called as in the
-          release: it may fill a buffer of a child, or set an attribute that the model uses.
+Here      For a class outside of the library, writes of ``_init_weights`` into loaded tensors are undone, in a module
+          all of whose own tensors were loaded. The tensors are those of 5.13.0. ``_init_weights`` runs as in the
+          release: it may fill a buffer of a child, set an attribute that the model uses, or draw random numbers.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         "dtype": (torch.float32, {name: torch.bfloat16}),
         "dtype as a word": (torch.float32, {name: "float16"}),
         "torch_dtype": (torch.float32, {"torch_dtype": torch.bfloat16}),
-        "the file's own": (torch.bfloat16, {}),
+        "the file's own": (torch.bfloat16, {name: "auto"}),
         "another than the file's": (torch.bfloat16, {name: torch.float16}),
         "model_kwargs": (torch.float32, {"model_kwargs": {name: torch.bfloat16}}),
     }

@@ -11,6 +11,7 @@ TRIGGER = Trigger(
     "pipeline-torch-dtype-ignored",
     when="pipeline() loads a model without a device_map, in another dtype than float32",
     wrong="the model is loaded in float32, with twice the memory and more than twice the time",
+    while_repaired=False,  # the function is wrapped then
 )
 
 
@@ -21,5 +22,5 @@ def asks_for_another(call: Call) -> Optional[bool]:
 
     if call.get("device_map") is not None or not isinstance(call.get("model"), (str, type(None))):
         return False
-    dtype = chosen(call.get("dtype", "auto"), call.get("torch_dtype"), call.get("model_kwargs") or {})
+    dtype = chosen({name: call.get(name) for name in ("dtype", "torch_dtype", "model_kwargs")})
     return None if dtype == "auto" else dtype not in (None, torch.float32)

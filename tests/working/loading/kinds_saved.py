@@ -191,7 +191,7 @@ def _load_by_pipeline(place: Path) -> Any:
     from transformers import PreTrainedTokenizerFast, pipeline
 
     words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel({"a": 0, "[UNK]": 1}, "[UNK]")))
-    return pipeline("text-generation", model=str(place), tokenizer=words, device="cpu").model
+    return pipeline("text-generation", model=str(place), tokenizer=words, device="cpu", torch_dtype="auto").model
 
 
 def _sums_and_dtype(model: Any) -> dict[str, Any]:
