@@ -7,7 +7,7 @@ Cause     A missing weight is taken from the first tied weight that exists. Of t
 Releases  5.0.0 to 5.17.0
 Upstream  transformers#45005, transformers#48154, transformers#48238 (fixed in 5.18.0)
 Here      The head comes last. Equal to 5.18.0. If the file has ``shared.weight``, nothing changes. A subclass with
-          its own ``_tied_weights_keys`` keeps it.
+          its own ``_tied_weights_keys`` keeps it, and so does a program that sets that of the library's class.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ FIX = Fix(
 )
 
 _HEAD = "lm_head.weight"
+_TIED = dict.fromkeys((_HEAD, "encoder.embed_tokens.weight", "decoder.embed_tokens.weight"), "shared.weight")
+_KEYS = "T5ForConditionalGeneration._tied_weights_keys"
 
 FIX.edits(
     ("transformers.models.t5.modeling_t5:T5ForConditionalGeneration.__init__", ">=5.0.0,<=5.17.0"),
@@ -38,7 +40,7 @@ FIX.edits(
         self.post_init()
         """,
     fingerprint_of=("T5ForConditionalGeneration",),
-    when="self._tied_weights_keys is T5ForConditionalGeneration._tied_weights_keys",
+    when=f"self._tied_weights_keys is {_KEYS} and {_KEYS} == {_TIED!r}",
 )
 
 

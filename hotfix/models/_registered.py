@@ -1,4 +1,4 @@
-"""Whether a model's attention is the library's own function, and which one."""
+"""Whether a model's attention, and its mask, is made by the library's own function, and by which one."""
 
 from __future__ import annotations
 
@@ -23,6 +23,21 @@ def is_own(fix: str, config: Any, eager: Any) -> bool:
     if config._attn_implementation == "eager":
         return scope.is_own(fix, eager) and scope.is_own(fix, function)
     return function is not None and scope.is_own(fix, function)
+
+
+def has_own_mask(fix: str, config: Any) -> bool:
+    """Whether the function that makes masks for a configuration's attention is the library's own.
+
+    Args:
+        fix: id of the fix that asks.
+        config: has ``_attn_implementation``.
+    """
+    masks = sys.modules["transformers.masking_utils"]
+    try:
+        function = masks.ALL_MASK_ATTENTION_FUNCTIONS[config._attn_implementation]
+    except KeyError:
+        function = None
+    return scope.is_own(fix, function) and scope.is_own(fix, masks.find_packed_sequence_indices)
 
 
 def is_flash(config: Any) -> bool:

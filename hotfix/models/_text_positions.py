@@ -11,6 +11,8 @@ from hotfix.patching import scope
 if TYPE_CHECKING:
     import torch
 
+_MASKS = "create_causal_mask", "create_sliding_window_causal_mask"
+
 
 def of(fix: str, positions: torch.Tensor, config: Any, module: str, layers: Any) -> torch.Tensor:
     """The positions that decide which tokens belong to one sequence, of shape (batch, tokens).
@@ -18,21 +20,25 @@ def of(fix: str, positions: torch.Tensor, config: Any, module: str, layers: Any)
     They are the temporal ones, as in the release, for every row in which these show where sequences begin: for texts,
     packed or not, and under FlashAttention, which looks for a position of 0 only, for most texts with images. In other
     rows they are counted from each token whose three positions are 0. Nothing is read from the device. A custom
-    attention, as a function, a module or a layer, may read them for another purpose, and gets the temporal ones.
+    attention, as a function, a module or a layer, and a custom mask may read them for another purpose, and get the
+    temporal ones.
 
     Args:
         fix: id of the fix that asks.
         positions: time, row and column, of shape (3, batch, tokens).
         config: of the decoder.
-        module: name of the decoder's module, which may have an eager attention.
+        module: name of the decoder's module, which may have an eager attention, and has the functions for masks.
         layers: the layers of the decoder.
     """
     import torch
 
     temporal = positions[0]
     # Not globals(), which torch.compile cannot trace.
-    eager = getattr(sys.modules.get(module), "eager_attention_forward", None)
-    if not _registered.is_own(fix, config, eager):
+    names = sys.modules.get(module)
+    eager = getattr(names, "eager_attention_forward", None)
+    if not _registered.is_own(fix, config, eager) or not _registered.has_own_mask(fix, config):
+        return temporal
+    if not all(scope.is_own(fix, getattr(names, name, None)) for name in _MASKS):
         return temporal
     for layer in layers:
         attention = getattr(layer, "self_attn", None)  # Qwen3.5 has layers without one

@@ -13,8 +13,8 @@ Upstream  transformers#40490 (fixed in 4.57.0), and for Qwen3-VL, Qwen3-Omni and
 Here      Without a row of text positions, they are the temporal ones as long as these increase by one in each sequence,
           and else counted from each token whose three positions are 0. So packed sequences stay apart, with three rows
           of positions or with one, (batch, tokens), with images and without; 4.57.1 and 5.3.0 separate sequences only
-          with four rows. Bitwise equal to them for all other inputs. A custom attention gets the temporal positions,
-          as before.
+          with four rows. Bitwise equal to them for all other inputs. A custom attention or mask gets the temporal
+          positions, as before.
 """
 
 from __future__ import annotations
