@@ -6,15 +6,16 @@ Cause     The last layers share the keys and values of an earlier one, which onl
           they compute their own, with weights that no checkpoint has, or that were never trained.
 Releases  5.5.0 to 5.5.1
 Upstream  fixed in 5.5.2; again in 5.6.0 and 5.10.1, since hooks rebuild a dict that is passed from layer to layer
-Here      Without a cache, the layers pass on the shared keys and values in an object that no hook rebuilds. Bitwise
-          equal to 5.5.2. With a cache, in a layer that is called by itself, and if a layer or an attention is your own,
-          the release's code runs. The unused weights stay, and are saved as before.
+Here      Without a cache, the layers pass on the shared keys and values in an object that no hook rebuilds, and that is
+          valid in this forward and its backward. Bitwise equal to 5.5.2. With a cache, in a layer that is called by
+          itself, with arguments caught from a forward as well, and if a layer or an attention is your own, the
+          release's code runs. The unused weights stay, and are saved as before.
 """
 
 from __future__ import annotations
 
 import collections
-from typing import Any
+from typing import Any, Optional
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
@@ -57,7 +58,7 @@ FIX.edits(
     new=(
         f"""
         shared = kwargs.pop("{_SHARED}", None)
-        states_of = getattr(shared, "of_layers", None) if past_key_values is None else None
+        states_of = shared.now() if hasattr(shared, "now") and past_key_values is None else None
         if self.is_kv_shared_layer and (past_key_values is not None or states_of is not None):
             all_states = past_key_values.shared_layers if states_of is None else states_of
             key_states, value_states = all_states[self.kv_shared_layer_index]
@@ -81,14 +82,32 @@ FIX.edits(
 # Gradient checkpointing removes the cache from the layers, not from the model.
 FIX.edits(
     (f"{_GEMMA4}Model.forward", _RELEASES),
-    old="hidden_states = inputs_embeds",
-    new=f"""
+    old=(
+        "hidden_states = inputs_embeds",
+        """
+        for i, decoder_layer in enumerate(self.layers[: self.config.num_hidden_layers]):
+            *__CALLED
+        """,
+    ),
+    new=(
+        f"""
         hidden_states = inputs_embeds
+        _shared = None
         if past_key_values is None or self.training:
             import {__name__} as _own
             if _own.is_shared_by(self.layers, past_key_values):
-                kwargs = {{**kwargs, "{_SHARED}": _own.States()}}
-    """,
+                _shared = _own.States()
+                kwargs = {{**kwargs, "{_SHARED}": _shared}}
+        """,
+        """
+        try:
+            for i, decoder_layer in enumerate(self.layers[: self.config.num_hidden_layers]):
+                *__CALLED
+        finally:
+            if _shared is not None:
+                _shared.is_open = False
+        """,
+    ),
     beside="past_key_values.shared_layers[self.kv_shared_layer_index]",
     fingerprint_of=_FORWARDS,
     along=(f"{_GEMMA4}Attention.forward",),
@@ -98,12 +117,25 @@ FIX.edits(
 class States:
     """Keys and values that later layers use as well, by layer number, in one forward of a model.
 
+    Its layers get it as an argument, which a program may catch and use for other inputs. So it is open until the
+    forward ends; after that, only for layers that checkpointing runs again in the backward.
+
     It is neither a dict nor a mapping, since hooks such as those of accelerate and FSDP rebuild these for each layer.
     A copy is the same object, since tensors in a graph cannot be copied. A pickle names no package and is empty.
     """
 
     def __init__(self) -> None:
         self.of_layers: dict[int, Any] = {}
+        self.is_open = True
+
+    def now(self) -> Optional[dict[int, Any]]:
+        """The keys and values by layer number, or None after the end of the forward."""
+        if self.is_open:
+            return self.of_layers
+        import torch
+
+        is_in_backward = torch._C._current_graph_task_id() != -1
+        return self.of_layers if is_in_backward else None
 
     def __copy__(self) -> States:
         return self

@@ -7,11 +7,14 @@ Cause     Unless the caller passes the length, it counts as the library's defaul
 Releases  5.0.0 to 5.2.0
 Upstream  fixed in 5.3.0
 Here      Only the library's default is extended by the prompt, as in 5.3.0. With ``max_new_tokens`` nothing changes. A
-          prompt that is already as long as ``max_length`` is continued as in the release; 5.3.0 refuses it. A
-          ``max_length`` beyond the positions that the model has ends there, as in the release.
+          length that the program itself has set is extended, as in the release: it may have been made shorter by the
+          prompt. A prompt that is already as long as ``max_length`` is continued as in the release; 5.3.0 refuses it.
+          A ``max_length`` beyond the positions that the model has ends there, as in the release.
 """
 
 from __future__ import annotations
+
+from typing import Any, Callable
 
 from hotfix.fix import Fix
 
@@ -33,8 +36,10 @@ FIX.edits(
     ("transformers.generation.utils:GenerationMixin.generate", ">=5.0.0,<=5.2.0"),
     old=_PREPARED.format("has_default_max_length"),
     new=f"""
+import {__name__} as ours
 has_default_max_length = has_default_max_length and not (
     self.generation_config.max_length is not None
+    and ours.is_of_the_file(self.generation_config)
     and generation_config.max_new_tokens is None
     and input_ids_length
     < generation_config.max_length
@@ -48,3 +53,45 @@ has_default_max_length = has_default_max_length and not (
         )
     """,
 )
+
+
+class _Loaded(int):
+    """The hash of a configuration as it was loaded, with its ``max_length``. A pickle has the number alone."""
+
+    max_length: Any
+
+    def __copy__(self) -> _Loaded:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> _Loaded:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return int, (int(self),)
+
+
+_CONFIGURATION = "transformers.generation.configuration_utils:GenerationConfig"
+
+
+@FIX.accompanies(f"{_CONFIGURATION}.from_pretrained", f"{_CONFIGURATION}.from_model_config")
+def with_its_length(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Around the methods that make a configuration from a file: a length of the caller's is none of the file."""
+
+    def load(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(cls, *args, **kwargs)
+        config = result[0] if isinstance(result, tuple) else result
+        mark = getattr(config, "_original_object_hash", None)
+        if type(mark) is int:
+            config._original_object_hash = loaded = _Loaded(mark)
+            loaded.max_length = None if "max_length" in kwargs else config.max_length
+        return result
+
+    return load
+
+
+def is_of_the_file(config: Any) -> bool:
+    """Whether the ``max_length`` of a generation configuration is that of the file that it was loaded from."""
+    mark = getattr(config, "_original_object_hash", None)
+    if isinstance(mark, _Loaded):
+        return bool(mark.max_length == config.max_length)
+    return mark is not None and mark == hash(config)

@@ -25,6 +25,7 @@ from hotfix.proofs.models import (
     lfm2vl_layernorm_though_off,
     mask_of_the_step_alone,
     qwenvl_v5_stale_rope_deltas_forward,
+    v5_model_max_length_extended,
 )
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
@@ -294,7 +295,7 @@ def prompts_of_one_length(testbed: Any, target: Any) -> dict[str, Any]:
 @of("v5-model-max-length-extended")
 def a_caller_who_says_how_long(testbed: Any, target: Any) -> dict[str, Any]:
     model = zoo.small_llama(testbed).eval()
-    model.generation_config.max_length = 12
+    v5_model_max_length_extended.limit(model, 12)
     prompt = testbed.randint(3, 32, 2, 5, seed=1)
     return {
         str(number): model.generate(prompt, pad_token_id=0, eos_token_id=-1, **said)

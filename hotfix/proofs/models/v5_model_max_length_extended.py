@@ -1,6 +1,7 @@
 """A tiny Llama and a tiny T5 whose files say how long a text may be; what they write, and asked for another length."""
 
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Optional
 
 import torch
 
@@ -29,8 +30,18 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         model = model.to(testbed.device).eval()
         prompt = testbed.randint(3, 32, 2, 5, seed=1)
         for length in (12, 20, None):
-            model.generation_config.max_length = length
+            limit(model, length)
             for way, said in ways.items():
                 key = f"{name} of {length}, asked for {way}"
                 results[key] = model.generate(prompt, pad_token_id=0, eos_token_id=-1, **said)
     return results
+
+
+def limit(model: Any, length: Optional[int]) -> None:
+    """Give a model the generation configuration of a file that says this length, or none."""
+    from transformers import GenerationConfig
+
+    with TemporaryDirectory() as folder:
+        said = {**model.generation_config.to_dict(), "max_length": length}
+        GenerationConfig(**said).save_pretrained(folder)
+        model.generation_config = GenerationConfig.from_pretrained(folder)

@@ -22,7 +22,7 @@ def keeps_a_beginning(call: Call) -> bool:
 
     model, names = call["model"], call["state_dict"]
     if getattr(model.config, "model_type", "") in ("qwen2_vl", "qwen2_5_vl"):
-        return any(name.startswith("model.visual.") for name in names)
+        return all(any(name.startswith(f"model.{part}.") for name in names) for part in ("visual", "language_model"))
     conversions = getattr(model, "_weight_conversions", None)
     if conversions is None:
         conversions = get_model_conversion_mapping(model, add_legacy=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotfix.models.v5_model_max_length_extended import is_of_the_file
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -19,4 +20,6 @@ def goes_by_the_models_length(call: Call) -> bool:
         return False
     if given is not None and given.max_length is not None:
         return False
-    return all(config is None or config.max_new_tokens is None for config in (model, given))
+    if not all(config is None or config.max_new_tokens is None for config in (model, given)):
+        return False
+    return is_of_the_file(model)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import torch
 
+from hotfix.proofs.models.v5_model_max_length_extended import limit
 from hotfix.proofs.zoo import llama, small_llama
 
 
@@ -262,7 +263,7 @@ class _Lines(logging.Handler):
 def prompts_of_the_maximum(testbed, target):
     """A model whose file sets 6 tokens continues longer prompts; with `max_new_tokens` there is no warning."""
     model = small_llama(testbed).eval()
-    model.generation_config.max_length = 6
+    limit(model, 6)
     lines = _Lines()
     logging.getLogger("transformers").addHandler(lines)
     results = {}
