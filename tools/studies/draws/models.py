@@ -7,7 +7,12 @@ from typing import Any
 
 from hotfix.proofs import zoo
 from hotfix.proofs.loading import _written
-from hotfix.proofs.models import hybrid_cache_window_hole, lfm2vl_layernorm_though_off, mask_of_the_step_alone
+from hotfix.proofs.models import (
+    hybrid_cache_window_hole,
+    lfm2vl_layernorm_though_off,
+    mask_of_the_step_alone,
+    v5_model_max_length_extended,
+)
 from tools.studies.draws import Draw, Tensors, batch, of
 
 
@@ -328,7 +333,9 @@ def model_that_says_how_long(draw: Draw) -> Tensors:
     from transformers import GenerationConfig
 
     model = zoo.small_llama(draw.testbed).eval()
-    model.generation_config.max_length = draw.of("length of the model", None, 10, 14, 20)
+    v5_model_max_length_extended.limit(model, draw.of("length of the model", None, 10, 14, 20))
+    if draw.of("set by", "the file", "the file", "the program") == "the program":
+        model.generation_config.max_length = draw.of("another length", 11, 15, 21)
     said: dict[str, Any] = {"num_beams": draw.number("beams", 1, 2)}
     asked = draw.of("asked for", "nothing", "nothing", "nothing", "max_length", "max_new_tokens", "both", "beams")
     if asked in ("max_length", "both"):
