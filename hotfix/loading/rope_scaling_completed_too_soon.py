@@ -7,7 +7,7 @@ Cause     An assignment to ``rope_scaling`` adds the type and the base at once, 
           is called, which adds them when all other attributes are set.
 Releases  5.21.0
 Upstream  fixed in 5.21.1
-Here      If the class counts the fields of its scaling itself (in ``_rope_scaling_validation``), a scaling that it sets
+Here      If the class demands exactly two fields itself (in ``_rope_scaling_validation``), a scaling that it sets
           before that ``__init__`` stays unchanged, as in 5.21.1. Any other scaling is completed as before, or stays
           unchanged if that raises the AttributeError. Direct callers of the function get a completed scaling, as
           before. A program that handles the error gets it.
@@ -16,6 +16,7 @@ Here      If the class counts the fields of its scaling itself (in ``_rope_scali
 from __future__ import annotations
 
 import copy
+import dis
 import sys
 from typing import Any, Callable
 
@@ -47,7 +48,7 @@ def once_it_has_its_fields(original: Callable[[Any], None]) -> Callable[[Any], N
         # The library's __init__ sets problem_type on every configuration.
         if "problem_type" in vars(self) or sys._getframe(1).f_code.co_name != "rope_scaling":
             original(self)
-        elif not _counts_fields(getattr(type(self), "_rope_scaling_validation", None)):
+        elif not _demands_two_fields(getattr(type(self), "_rope_scaling_validation", None)):
             before = copy.deepcopy(vars(self).get("rope_parameters"))
             try:
                 original(self)
@@ -61,10 +62,18 @@ def once_it_has_its_fields(original: Callable[[Any], None]) -> Callable[[Any], N
     return standardize_rope_params
 
 
-def _counts_fields(validation: Any) -> bool:
-    """Whether a method compares the length of something with 2."""
+def _demands_two_fields(validation: Any) -> bool:
+    """Whether a method compares the length of a scaling with 2. A completed one has more, so "at least 2" suits it."""
     code = getattr(validation, "__code__", None)
-    return code is not None and "len" in code.co_names and 2 in code.co_consts
+    if code is None or "len" not in code.co_names:
+        return False
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("PRECALL", "CACHE")]
+    for scaling, call, number, comparison in zip(steps, steps[1:], steps[2:], steps[3:]):
+        if call.opname.startswith("CALL") and number.argval == 2 and comparison.opname == "COMPARE_OP":
+            is_equality = any(sign in str(comparison.argval) for sign in ("==", "!="))
+            if is_equality and (scaling.opname.startswith("LOAD_FAST") or scaling.argval == "rope_scaling"):
+                return True
+    return False
 
 
 @FIX.recognises

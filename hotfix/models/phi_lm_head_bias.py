@@ -6,19 +6,27 @@ Releases  4.48.0
 Upstream  transformers#35625, transformers#35650 (fixed in 4.48.1)
 Here      The head gets a bias when a checkpoint that has one is loaded, by ``from_pretrained`` or ``load_state_dict``,
           and then equals 4.48.1. A Phi that is trained from the beginning in this release has none, and stays so: what
-          it saves, and the state of its optimizer, fit with and without hotfix.
+          it saves, and the state of its optimizer, fit with and without hotfix. Where a hook or a function of the
+          program's may change what the head returns, the head has no bias in the forward, as in the release: the hook
+          may add it.
 """
 
 from __future__ import annotations
 
+import ast
 import weakref
 from collections.abc import Iterable
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.models import _projections
+from hotfix.pattern import occurs
 
 MODULE = "transformers.models.phi.modeling_phi"
 INIT = f"{MODULE}:PhiForCausalLM.__init__"
+
+_HEAD = "self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)"
+_MODEL = "self.model = PhiModel(config)"
 
 FIX = Fix(
     title="Phi-1, Phi-1.5, Phi-2: the bias of the head is dropped from the checkpoint",
@@ -26,17 +34,29 @@ FIX = Fix(
     upstream=("transformers#35625", "transformers#35650"),
     fixed_in="4.48.1",
     everyone="only for a head that the library has made, and a checkpoint that has its bias: the new code tests it",
+    prefilter=_MODEL,
 )
 
 FIX.edits(
     (INIT, "==4.48.0"),
-    old="self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)",
-    new="""
-        self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+    old=_HEAD,
+    new=f"""
+        {_HEAD}
         import hotfix.models.phi_lm_head_bias as _phi
         _phi.watch(self)
         """,
-    beside="self.model = PhiModel(config)",
+    beside=_MODEL,
+)
+
+FIX.edits(
+    (f"{MODULE}:PhiForCausalLM.forward", "==4.48.0"),
+    old="logits = self.lm_head(__STATES)",
+    new="""
+        import hotfix.models.phi_lm_head_bias as _phi
+        logits = _phi.logits(self.lm_head, __STATES)
+        """,
+    beside=(_HEAD, _MODEL),
+    fingerprint_of=("PhiForCausalLM.forward", "PhiForCausalLM.__init__"),
 )
 
 
@@ -71,6 +91,23 @@ def add_bias(head: Any) -> None:
         weight = head.weight
         bias = torch.zeros(head.out_features, dtype=weight.dtype, device=weight.device)
         head.bias = torch.nn.Parameter(bias, requires_grad=weight.requires_grad)
+
+
+def logits(head: Any, states: Any) -> Any:
+    """What a head returns: without the bias that it got here, if code of the program's own takes part."""
+    if _projections.are_known(FIX.id, head) or head not in _heads or head.bias is None:
+        return head(states)
+    bias, head.bias = head.bias, None
+    try:
+        return head(states)
+    finally:
+        head.bias = bias
+
+
+@FIX.recognises
+def is_broken(*functions: ast.AST) -> bool:
+    """Whether a constructor makes a head without a bias next to the library's Phi."""
+    return all(any(occurs(piece, function) for function in functions) for piece in (_HEAD, _MODEL))
 
 
 class _Hook:
