@@ -103,7 +103,7 @@ def _sources(model: Any, names: Iterable[str]) -> Iterator[tuple[str, tuple[str,
     """Names of the model, each with a name in the file, and the pattern and the step that convert it, if any do."""
     later = sys.modules.get("transformers.conversion_mapping")
     if later is None:  # 4.x
-        patterns = getattr(model, "_checkpoint_conversion_mapping", {}).items()
+        patterns = (getattr(model, "_checkpoint_conversion_mapping", None) or {}).items()
         for name in names:
             new = next((re.sub(old, new, name) for old, new in patterns if re.search(old, name)), None)
             if new:
