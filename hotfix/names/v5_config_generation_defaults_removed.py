@@ -3,33 +3,58 @@
 Symptom   ``AttributeError: 'Florence2LanguageConfig' object has no attribute 'forced_bos_token_id'`` while a
           configuration of remote code is built; ``AttributeError: 'Config' object has no attribute 'pad_token_id'`` and
           the same of ``max_length``, ``num_beams``, ``is_decoder``, ``add_cross_attention`` and some thirty more in
-          models; ``AttributeError: 'ChatGLMConfig' object has no attribute 'use_cache'`` where the file has it. An
-          inner model, such as the language model of Florence-2, silently generates other tokens.
+          models; ``AttributeError: 'ChatGLMConfig' object has no attribute 'use_cache'`` where the file has it;
+          ``AttributeError: 'Qwen2Config' object has no attribute 'rope_theta'``. An inner model, such as the language
+          model of Florence-2, silently generates other tokens.
 Cause     Generation parameters moved to `GenerationConfig`, and are dropped from files; the others moved to those
-          configurations of the library that use them.
+          configurations of the library that use them, and the rotary ones into ``rope_parameters``.
 Releases  5.0.0 and later
 Upstream  ComfyUI-Florence2#187, ComfyUI-Florence2#199, ComfyUI#12277 and three more (not put back)
-Here      Configuration classes outside of transformers have them for code that would end without them, but not for the
-          library itself: the value from a file or an argument, or else the default of 4.57.6. They are not saved with
-          the configuration. ``use_cache`` is included if it was given; ``pruned_heads`` and ``tie_word_embeddings`` are
-          not. As an opt-in, given values reach the model's `GenerationConfig`, as in 4.57.6, and ``generate()`` uses
-          them; 5.x does this only for the outermost model.
+Here      Code that would end without them has them, but not the library itself: the value from a file or an
+          argument, or else the default of 4.57.6, for classes of the library its own. ``rope_theta`` and the like are
+          read from ``rope_parameters``, and attributes of Qwen2-VL's text model from ``text_config``. Nothing is saved
+          with the configuration. A class outside of transformers has ``use_cache`` if it was given, and neither
+          ``pruned_heads`` nor ``tie_word_embeddings``. As an opt-in, given values reach the `GenerationConfig` of such
+          a model, as in 4.57.6, and ``generate()`` uses them; 5.x does this only for the outermost model.
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 from typing import Any, Callable
 
+from hotfix._support import memo
 from hotfix.fix import Fix
 from hotfix.patching import asked
+
+# Attributes that are entries of `rope_parameters`: the type of layer, where each has its own, and the key.
+ROTARY = {
+    "rope_theta": ("full_attention", "rope_theta"),
+    "partial_rotary_factor": ("full_attention", "partial_rotary_factor"),
+    "rope_local_base_freq": ("sliding_attention", "rope_theta"),
+    "local_rope_theta": ("sliding_attention", "rope_theta"),
+    "global_rope_theta": ("full_attention", "rope_theta"),
+    "rotary_emb_base": ("full_attention", "rope_theta"),
+    "rotary_pct": ("full_attention", "partial_rotary_factor"),
+}
+# Those that only some classes had.
+ROTARY_OF_CLASSES = {
+    "rope_local_base_freq": ("Gemma3TextConfig", "Gemma3nTextConfig"),
+    "local_rope_theta": ("ModernBertConfig", "ModernBertDecoderConfig"),
+    "global_rope_theta": ("ModernBertConfig", "ModernBertDecoderConfig"),
+    "rotary_emb_base": ("GPTNeoXConfig", "GPTNeoXJapaneseConfig"),
+    "rotary_pct": ("GPTNeoXConfig", "GPTNeoXJapaneseConfig"),
+}
+# Those whose text model answered for the whole.
+BY_TEXT_CONFIG = ("Qwen2VLConfig", "Qwen2_5_VLConfig")
 
 FIX = Fix(
     title="AttributeError: 'Florence2LanguageConfig' object has no attribute 'forced_bos_token_id'",
     kind="removed-api",
     upstream=("ComfyUI-Florence2#187", "ComfyUI-Florence2#199", "ComfyUI#12277"),
     group="removed-names",
-    everyone="it writes down what a configuration of others was given and this release drops",
+    everyone="it writes down what a configuration was given and this release drops",
     errors=(
         "AttributeError: '…Config' object has no attribute 'forced_bos_token_id'",
         "AttributeError: '…Config' object has no attribute 'pad_token_id'",
@@ -73,6 +98,9 @@ FIX = Fix(
         "AttributeError: '…Config' object has no attribute 'tokenizer_class'",
         "AttributeError: '…Config' object has no attribute 'torchscript'",
         "AttributeError: '…Config' object has no attribute 'use_bfloat16'",
+        "AttributeError: '…Config' object has no attribute 'tie_word_embeddings'",
+        "AttributeError: '…Config' object has no attribute 'pruned_heads'",
+        *(f"AttributeError: '…Config' object has no attribute '{name}'" for name in ROTARY),
     ),
 )
 
@@ -125,6 +153,32 @@ DEFAULTS: dict[str, Any] = {
     "torchscript": False,
     "use_bfloat16": False,
 }
+OF_THE_LIBRARY: dict[str, Any] = {**DEFAULTS, "pruned_heads": {}, "tie_word_embeddings": True}
+# Other defaults of 4.57.6, by class.
+OF_CLASSES: dict[str, dict[str, Any]] = {
+    **{
+        f"{name}Config": {"forced_eos_token_id": 2}
+        for name in ("Bart", "Blenderbot", "BlenderbotSmall", "FSMT", "MBart", "Mvp")
+    },
+    **{
+        f"{name}Config": {"tie_word_embeddings": False}
+        for name in (
+            *("CsmDepthDecoder", "Emu3Text", "Glm4vText", "Glm4vMoeText", "Qwen2_5OmniText", "Qwen2_5_VLText"),
+            *("Qwen2VLText", "Qwen3OmniMoeText", "Qwen3VLText", "Qwen3VLMoeText"),
+        )
+    },
+    "BlenderbotConfig": {"forced_eos_token_id": 2, "encoder_no_repeat_ngram_size": 3},
+    "DiaConfig": {"bos_token_id": 1026, "eos_token_id": 1024, "pad_token_id": 1025},
+    "FSMTConfig": {"forced_eos_token_id": 2, "max_length": 200, "num_beams": 5},
+    "FuyuConfig": {"bos_token_id": 1, "eos_token_id": 2},
+    "Idefics3Config": {"pad_token_id": 128002},
+    "MT5Config": {"tokenizer_class": "T5Tokenizer"},
+    "MarianConfig": {"forced_eos_token_id": 0},
+    "PegasusXConfig": {"forced_eos_token_id": 1},
+    "SmolVLMConfig": {"pad_token_id": 128002},
+    "UMT5Config": {"tokenizer_class": "T5Tokenizer"},
+    "WhisperConfig": {"begin_suppress_tokens": [220, 50256]},
+}
 _GIVEN = "_given_for_generation"
 
 FIX.edits(
@@ -144,17 +198,18 @@ FIX.edits(
 
 
 def keep(config: Any, kwargs: dict[str, Any]) -> None:
-    """Keep the arguments that the release drops, for a configuration class outside of transformers.
+    """Keep the arguments that the release drops.
 
     Args:
         config: the configuration.
         kwargs: its arguments.
     """
-    if _is_of_others(config):
-        given = {name: kwargs[name] for name in (*OF_GENERATION, "use_cache") if name in kwargs}
-        given = {name: value for name, value in given.items() if OF_GENERATION.get(name, _GIVEN) != value}
-        if given:
-            vars(config)[_GIVEN] = given  # so that copies have them, too
+    defaults = _defaults(type(config))
+    names = (*OF_GENERATION, *(("use_cache",) if _is_of_others(type(config)) else ()))
+    given = {name: kwargs[name] for name in names if name in kwargs}
+    given = {name: value for name, value in given.items() if defaults.get(name, _GIVEN) != value}
+    if given:
+        vars(config)[_GIVEN] = given  # so that copies have them, too
 
 
 @FIX.accompanies(f"{CONFIG}._remove_keys_not_serialized")
@@ -223,13 +278,13 @@ def gone_by(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _given(config: Any) -> dict[str, Any]:
     """The given arguments that differ from the defaults of 4.57.6."""
-    given = vars(config).get(_GIVEN, {}).items()
+    given = vars(config).get(_GIVEN, {}).items() if _is_of_others(type(config)) else ()
     return {name: value for name, value in given if value is not None and value != OF_GENERATION.get(name, value)}
 
 
 @FIX.adds((f"{CONFIG}.__getattr__", ">=5.0.0"))
 def of_old(self: Any, name: str) -> Any:
-    """The value of an attribute that a configuration outside of transformers lacks.
+    """The value of an attribute that a configuration lacks.
 
     Args:
         self: the configuration.
@@ -250,14 +305,14 @@ def of_old(self: Any, name: str) -> Any:
                 raise
     if asked.is_compiling():
         raise asked.missing(self, type(self), self.attribute_map.get(name, name))
-    if (name in DEFAULTS or name == "use_cache") and _is_of_others(self):
+    values = _lost(self, name)
+    if values:
         frame = sys._getframe(1)
         asker = str(frame.f_globals.get("__name__"))
         of_the_library = asker == "transformers" or asker.startswith("transformers.")
-        given = {**DEFAULTS, **vars(self).get(_GIVEN, {})}
-        if not of_the_library and name in given and asked.would_end(AttributeError, frame, name):
+        if not of_the_library and asked.would_end(AttributeError, frame, name):
             asked.note(f"{CONFIG}.{name}", FIX.id, frame)
-            return given[name]
+            return values[0]
     kind: Any = type(self)
     kind.__getattribute__(self, name)  # raises the error that Python has discarded, for example that of a property
     raise asked.missing(self, type(self), self.attribute_map.get(name, name))
@@ -270,5 +325,41 @@ def _is_followed_by_a_hook(kind: type, library: type) -> bool:
     return any("__getattr__" in vars(base) for base in order[order.index(library) + 1 :])
 
 
-def _is_of_others(config: Any) -> bool:
-    return not str(type(config).__module__).startswith("transformers.")
+def _lost(config: Any, name: str) -> list[Any]:
+    """The value of an attribute that a configuration would have in 4.57.6, or nothing."""
+    kind, own = type(config), vars(config)
+    given = own.get(_GIVEN, {})
+    if name in given:
+        return [given[name]]
+    defaults = _defaults(kind)
+    if name in defaults:
+        return [copy.copy(defaults[name])]
+    if name in ROTARY and isinstance(own.get("rope_parameters"), dict):
+        of_layers, key = ROTARY[name]
+        if name in ROTARY_OF_CLASSES and not _is_one_of(kind, ROTARY_OF_CLASSES[name]):
+            return []
+        parameters = own["rope_parameters"]
+        parameters = parameters.get(of_layers, parameters)
+        return [parameters[key]] if key in parameters else []
+    if _is_one_of(kind, BY_TEXT_CONFIG) and not name.startswith("_") and "text_config" in own:
+        inner = own["text_config"]
+        return [getattr(inner, name)] if name in vars(inner) else _lost(inner, name)
+    return []
+
+
+@memo.weakly
+def _defaults(kind: type) -> dict[str, Any]:
+    """The defaults of 4.57.6 for a class of configurations."""
+    defaults = {**(DEFAULTS if _is_of_others(kind) else OF_THE_LIBRARY)}
+    for base in reversed(kind.__mro__):
+        if not _is_of_others(base):
+            defaults.update({n: value for n, value in OF_CLASSES.get(base.__name__, {}).items() if n in defaults})
+    return defaults
+
+
+def _is_one_of(kind: type, names: tuple[str, ...]) -> bool:
+    return any(base.__name__ in names for base in kind.__mro__ if not _is_of_others(base))
+
+
+def _is_of_others(kind: type) -> bool:
+    return not kind.__module__.startswith("transformers.")

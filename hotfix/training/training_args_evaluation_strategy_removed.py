@@ -8,21 +8,21 @@ Releases  ``evaluation_strategy``, ``dispatch_batches`` and ``split_batches`` fr
           5.0.0 on, ``group_by_length`` from 5.2.0 on, ``warmup_ratio`` and ``logging_dir`` from 5.15.0 on
 Upstream  Whisper-Finetune#112, course#987, llm-book#56 and three more (not put back)
 Here      Renamed arguments get their new names, a ratio becomes the fraction that ``warmup_steps`` takes (on 5.x to
-          5.14.1 as well, which take 1.0 for one step), and values without effect are left out. An argument without a
-          successor raises as before, as does a value that the release refuses. The given value can be read from the
-          object under its old name. `Seq2SeqTrainingArguments` as well; dataclasses that inherit from either have
-          constructors of their own, which are not changed, and neither is what a script parses from its command line.
+          5.14.1 as well, which take 1.0 for one step), and values without effect are left out. TensorBoard writes to
+          ``logging_dir``. An argument without a successor raises as before, as does a value that the release refuses.
+          The given value can be read from the object under its old name. `Seq2SeqTrainingArguments` as well;
+          dataclasses that inherit from either have constructors of their own, which are not changed.
+          ``parser-flags-removed`` deals with what a script parses.
 """
 
 from __future__ import annotations
 
-import ast
-import math
-from dataclasses import fields
-from functools import partial
+import os
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+
+from ._old_arguments import fields_of, has_lost_arguments, without_old_names
 
 FIX = Fix(
     title="TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'",
@@ -36,55 +36,11 @@ FIX = Fix(
         "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'save_safetensors'",
         "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'group_by_length'",
         "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'warmup_ratio'",
+        "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'logging_dir'",
     ),
     on_error=("TypeError: …__init__() got an unexpected keyword argument …",),
     prefilter="TrainingArguments",
 )
-
-# Those that have another name.
-RENAMED = {
-    "evaluation_strategy": "eval_strategy",
-    "no_cuda": "use_cpu",
-    "push_to_hub_token": "hub_token",
-    "per_gpu_train_batch_size": "per_device_train_batch_size",
-    "per_gpu_eval_batch_size": "per_device_eval_batch_size",
-}
-# Values that had no effect.
-WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
-    "adafactor": (False,),
-    "dispatch_batches": (None,),
-    "evaluation_strategy": (None,),
-    "fp16_backend": ("auto", "cuda_amp"),
-    "fp16_opt_level": ("O0", "O1", "O2", "O3"),  # of apex, which is refused
-    "fsdp_min_num_params": (0,),
-    "fsdp_transformer_layer_cls_to_wrap": (None,),
-    "group_by_length": (False,),
-    "half_precision_backend": ("auto", "cuda_amp"),
-    "include_inputs_for_metrics": (False,),
-    "include_tokens_per_second": (False, None),
-    "jit_mode_eval": (False,),
-    "logging_dir": (None,),
-    "mp_parameters": ("",),
-    "no_cuda": (),
-    "overwrite_output_dir": (False, True),  # the Trainer never looked at it
-    "past_index": (-1,),
-    "per_gpu_eval_batch_size": (None,),
-    "per_gpu_train_batch_size": (None,),
-    "push_to_hub_model_id": (None,),
-    "push_to_hub_organization": (None,),
-    "push_to_hub_token": (None,),
-    "ray_scope": ("last",),
-    "save_safetensors": (True,),
-    "split_batches": (None, False),
-    "torchdynamo": (None,),
-    "tp_size": (0,),
-    "tpu_metrics_debug": (False,),
-    "tpu_num_cores": (None,),
-    "use_ipex": (False,),
-    "use_legacy_prediction_loop": (False,),
-    "use_mps_device": (False, True),  # MPS is taken where it is there
-    "warmup_ratio": (0, None),
-}
 
 
 @FIX.wraps(("transformers.training_args:TrainingArguments.__init__", ">=4.51.0"), fingerprint_of=("TrainingArguments",))
@@ -96,14 +52,7 @@ def by_old_names(original: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments under the names that the release has for them."""
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        # Where its default is None, the ratio is taken for a number of steps, 1.0 for one step, and wins over steps.
-        known = {
-            field.name for field in fields(type(self)) if field.name != "warmup_ratio" or field.default is not None
-        }
-        old = {name: kwargs.pop(name) for name in list(kwargs) if name in WITHOUT_EFFECT and name not in known}
-        for name, value in old.items():
-            if not any(value is neutral or value == neutral for neutral in WITHOUT_EFFECT[name]):
-                _translate(name, value, kwargs)
+        kwargs, old = without_old_names(kwargs, fields_of(type(self)))
         original(self, *args, **kwargs)
         for name, value in old.items():
             self.__dict__.setdefault(name, value)
@@ -111,66 +60,17 @@ def by_old_names(original: Callable[..., Any]) -> Callable[..., Any]:
     return init
 
 
-@FIX.recognises
-def is_broken(definition: ast.AST) -> bool:
-    """The class has lost the first of them."""
-    if not isinstance(definition, ast.ClassDef) or definition.name != "TrainingArguments":
-        return False
-    names = [
-        field.target.id for field in definition.body if isinstance(field, ast.AnnAssign) and hasattr(field.target, "id")
-    ]
-    return "eval_strategy" in names and "evaluation_strategy" not in names
+@FIX.accompanies("transformers.integrations.integration_utils:TensorBoardCallback.on_train_begin")
+def to_the_given_folder(original: Callable[..., Any]) -> Callable[..., Any]:
+    """TensorBoard writes to ``logging_dir`` where the release has no such argument."""
+
+    def on_train_begin(self: Any, args: Any, *rest: Any, **kwargs: Any) -> Any:
+        folder = vars(args).get("logging_dir")
+        if folder is not None and self.logging_dir is None and "logging_dir" not in fields_of(type(args)):
+            self.logging_dir = os.path.expanduser(folder)
+        return original(self, args, *rest, **kwargs)
+
+    return on_train_begin
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-
-
-def _translate(name: str, value: Any, kwargs: dict[str, Any]) -> None:
-    """Translate an old argument into those of the release; without a translation it is passed on, and raises."""
-    translated = _TRANSLATIONS.get(name, partial(_renamed, RENAMED[name]) if name in RENAMED else None)
-    if translated is None or not translated(value, kwargs):
-        kwargs[name] = value
-
-
-def _renamed(new: str, value: Any, kwargs: dict[str, Any]) -> bool:
-    kwargs[new] = value
-    return True
-
-
-def _warmup(ratio: float, kwargs: dict[str, Any]) -> bool:
-    if not 0 <= ratio <= 1:
-        raise ValueError("warmup_ratio must lie in range [0,1]")
-    if not kwargs.get("warmup_steps"):  # the number of steps counted where both were given
-        # 1 would be one step.
-        kwargs["warmup_steps"] = min(float(ratio), math.nextafter(1.0, 0.0))
-    return True
-
-
-def _accelerator(name: str, value: Any, kwargs: dict[str, Any]) -> bool:
-    settings = kwargs.get("accelerator_config") or {}
-    if not isinstance(settings, dict):
-        return False
-    kwargs["accelerator_config"] = {**settings, name: value}
-    return True
-
-
-def _inputs(value: Any, kwargs: dict[str, Any]) -> bool:
-    kwargs["include_for_metrics"] = [*(kwargs.get("include_for_metrics") or []), "inputs"]
-    return True
-
-
-def _one_value(new: str, meaning: Any, value: Any, kwargs: dict[str, Any]) -> bool:
-    """An old flag that is a value of another argument."""
-    if value is True:
-        kwargs[new] = meaning
-    return value is True
-
-
-_TRANSLATIONS: dict[str, Callable[[Any, dict[str, Any]], bool]] = {
-    "warmup_ratio": _warmup,
-    "dispatch_batches": partial(_accelerator, "dispatch_batches"),
-    "split_batches": partial(_accelerator, "split_batches"),
-    "include_inputs_for_metrics": _inputs,
-    "adafactor": partial(_one_value, "optim", "adafactor"),
-    "group_by_length": partial(_one_value, "train_sampling_strategy", "group_by_length"),
-}
+FIX.recognises(has_lost_arguments)

@@ -12,6 +12,7 @@ from itertools import permutations
 from typing import Any
 
 import hotfix
+from hotfix.fix import Fix
 
 
 def meeting(testbed: Any, target: Any) -> dict[str, Any]:
@@ -64,8 +65,13 @@ def _standing(target: Any) -> Any:
 
 
 def _codes(function: Any) -> list[Any]:
-    """The code of a function and of those that it wraps, outermost first."""
-    codes = [function.__code__]
+    """The code of a function and of those that it wraps, outermost first; fixes may share the code of a wrapper."""
+    codes = [_code(function)]
     while function := getattr(function, "__wrapped__", None):
-        codes.append(function.__code__)
+        codes.append(_code(function))
     return codes
+
+
+def _code(function: Any) -> Any:
+    contents = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    return function.__code__, *(value.id for value in contents if isinstance(value, Fix))

@@ -38,6 +38,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import tempfile
     from pathlib import Path
 
+    import transformers
     from transformers import GenerationConfig
 
     code = remote(OLD)
@@ -64,5 +65,16 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         (Path(folder) / "config.json").write_text(json.dumps(settings))
         results["from a file"] = read(config.from_pretrained(folder), names)
         config(width=11).save_pretrained(folder)
+        saved = transformers.BartConfig(num_beams=4, max_length=142)
+        results["of the library"] = [
+            *read(saved, [*names, "tie_word_embeddings", "pruned_heads"]),
+            *read(copy.deepcopy(saved), ["num_beams", "max_length"]),
+            *read(transformers.ViTConfig(), ["pad_token_id", "tie_word_embeddings", "is_decoder"]),
+            *read(transformers.WhisperConfig(), ["max_length", "suppress_tokens", "forced_bos_token_id"]),
+            *read(transformers.LlamaConfig(rope_theta=5e5), ["rope_theta", "top_k"]),
+            *read(transformers.GPTNeoXConfig(rotary_pct=0.5, rotary_emb_base=5e3), ["rotary_pct", "rotary_emb_base"]),
+            *read(transformers.Gemma3TextConfig(), ["rope_theta", "rope_local_base_freq"]),
+            *read(transformers.Qwen2_5_VLConfig(), ["hidden_size", "vocab_size", "rms_norm_eps"]),
+        ]
         results["saved"] = [*read(config.from_pretrained(folder), names), str(config.from_pretrained(folder).width)]
     return {name: words(*lines) for name, lines in results.items()}
