@@ -304,7 +304,7 @@ def prepare_for_model(
         ids, pair_ids, gone = self.truncate_sequences(ids, pair_ids, length - max_length, truncated, stride)
     made: dict[str, Any] = {}
     if return_overflowing_tokens:
-        made.update(overflowing_tokens=gone, num_truncated_tokens=length - max_length)  # type: ignore[operator]
+        made.update(overflowing_tokens=gone, num_truncated_tokens=length - max_length)
     texts = (ids, pair_ids)
     plain = ids + pair_ids if is_pair else ids
     made["input_ids"] = self.build_inputs_with_special_tokens(*texts) if add_special_tokens else plain
@@ -513,14 +513,15 @@ def _kind(tokenizer: Any) -> tuple[str, Kind]:
 
 def _unknown(name: str, why: str) -> Gone:
     return Gone(
-        f"{name} has lost this method, and hotfix cannot say what it returned: {why}. Call the tokenizer with texts, or "
-        "add the special tokens yourself and pass add_special_tokens=False."
+        f"{name} has lost this method, and hotfix cannot say what it returned: {why}. Call the tokenizer with texts, "
+        "or add the special tokens yourself and pass add_special_tokens=False."
     )
 
 
 def _known(tokenizer: Any) -> Optional[Kind]:
     """Where a tokenizer put special tokens in 4.57.6; None if that is not known."""
-    return _of(type(tokenizer), str(getattr(tokenizer, "name_or_path", "") or ""))
+    kind: Any = type(tokenizer)
+    return _of(kind, str(getattr(tokenizer, "name_or_path", "") or ""))
 
 
 @lru_cache(maxsize=64)
@@ -558,7 +559,7 @@ def _file(path: str) -> dict[str, Any]:
 def _has_segments(tokenizer: Any) -> bool:
     """Whether a tokenizer returned segments in 4.57.6 unless told otherwise."""
     names = tokenizer.model_input_names
-    kind = type(tokenizer)
+    kind: Any = type(tokenizer)
     library = next(base for base in kind.__mro__ if base.__module__.startswith("transformers."))
     is_given = "model_input_names" in tokenizer.init_kwargs or list(names) != list(library.model_input_names)
     if "token_type_ids" in names or is_given:
