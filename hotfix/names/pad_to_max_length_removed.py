@@ -20,6 +20,7 @@ from typing import Any, Callable
 from hotfix.fix import Fix
 
 _NAME = "pad_to_max_length"
+_STRATEGIES = "_get_padding_truncation_strategies"
 _ERROR = f"TypeError: …_batch_encode_plus() got an unexpected keyword argument '{_NAME}'"
 
 FIX = Fix(
@@ -28,15 +29,11 @@ FIX = Fix(
     group="removed-names",
     errors=(_ERROR,),
     on_error=True,
-    prefilter="_get_padding_truncation_strategies",
-    exempt={
-        "transformers.tokenization_mistral_common:MistralCommonTokenizer._get_padding_truncation_strategies": "it never "
-        "took the argument"
-    },
+    prefilter=_STRATEGIES,
+    exempt={f"transformers.tokenization_mistral_common:MistralCommonTokenizer.{_STRATEGIES}": "it never took it"},
 )
 
 BASE = "transformers.tokenization_utils_base:PreTrainedTokenizerBase"
-_STRATEGIES = "_get_padding_truncation_strategies"
 
 
 @FIX.wraps(
