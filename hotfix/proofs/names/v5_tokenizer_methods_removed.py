@@ -72,7 +72,7 @@ def _answers(tokenizer: Any, name: str) -> list[str]:
             return [repr(tokenizer("a cat")["input_ids"])]
     if name == "prepare_for_model":
         prepared = [tokenizer.prepare_for_model(list(FIRST), **how) for how in PREPARED]
-        return [repr({key: torch.as_tensor(value).tolist() for key, value in one.items()}) for one in prepared]
+        return [repr({key: torch.as_tensor(value).tolist() for key, value in made.items()}) for made in prepared]
     answers = [getattr(tokenizer, name)(*call) for call in CALLS[name]]
     return [repr(sorted(answer.items()) if hasattr(answer, "items") else answer) for answer in answers]
 
