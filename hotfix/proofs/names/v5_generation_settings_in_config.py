@@ -1,0 +1,56 @@
+"""The proof: a language model and an encoder-decoder, whose configurations the program changes between calls."""
+
+from typing import Any
+
+import torch
+
+from hotfix.names.v5_generation_settings_in_config import FIX
+from hotfix.proofs.testbed import Target, Testbed
+from hotfix.proofs.zoo import llama
+
+
+@FIX.case(raises="ValueError: You have modified the pretrained model", oracles={"*": "4.57.6"})
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Tokens, by the settings of the configuration, by changed ones, and by arguments."""
+    results = {}
+    for name, model in (("decoder", _decoder(testbed)), ("both", _both(testbed))):
+        prompt = testbed.randint(3, 60, 2, 5, seed=3)
+        more = {"attention_mask": torch.ones_like(prompt)}
+        model.config.max_length = 9
+        model.config.num_beams = 2
+        model.config.pad_token_id = 0
+        results[f"{name} set"] = model.generate(prompt, **more)
+        results[f"{name} argument"] = model.generate(prompt, max_length=7, **more)
+        results[f"{name} again"] = model.generate(prompt, **more)
+        model.config.max_length = 12
+        model.config.no_repeat_ngram_size = 2
+        model.config.num_beams = 1
+        results[f"{name} changed"] = model.generate(prompt, **more)
+        results[f"{name} length"] = torch.tensor(model.generation_config.max_length)
+    return results
+
+
+def _decoder(testbed: Testbed) -> Any:
+    from transformers import LlamaForCausalLM
+
+    # The testbed's own model has a generation_config that was changed after it was made.
+    config = llama(testbed, attn="eager", dtype=torch.float32).config
+    return testbed.fill(LlamaForCausalLM(config)).eval()
+
+
+def _both(testbed: Testbed) -> Any:
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    config = BartConfig(
+        vocab_size=64,
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=32,
+        forced_eos_token_id=None,
+    )
+    return testbed.fill(BartForConditionalGeneration(config)).eval()
