@@ -1,16 +1,20 @@
-"""Models that never call ``post_init()`` cannot be loaded or saved.
+"""Models that never call ``post_init()`` cannot be built, loaded or saved.
 
-Symptom   ``AttributeError: 'Tiny' object has no attribute 'all_tied_weights_keys'`` from ``from_pretrained()``.
-Cause     ``post_init()``, which much remote code never calls, sets the attribute; the end of loading reads it.
+Symptom   ``AttributeError: 'Tiny' object has no attribute 'all_tied_weights_keys'`` from ``from_pretrained()``, or from
+          ``self.init_weights()`` in the constructor of a model written for 4.0 and before.
+Cause     ``post_init()``, which much code never calls, sets the attribute; ``init_weights()`` and the end of loading
+          read it.
 Releases  5.0.0 and later
 Upstream  one place reads it with a default since 5.5.1; the others do not
-Here      It is computed for the whole model once ``from_pretrained()`` has built it, as in ``post_init()``. An empty
-          default would lose the tie between a head and its embeddings.
+Here      It is computed for the whole model once ``from_pretrained()`` has built it, as in ``post_init()``, and by
+          ``init_weights()`` for the modules that are there. An empty default would lose the tie between a head and its
+          embeddings.
 """
 
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
 from hotfix.names import overrides
@@ -19,7 +23,12 @@ FIX = Fix(
     title="AttributeError: 'Tiny' object has no attribute 'all_tied_weights_keys'",
     kind="removed-api",
     group="removed-names",
-    everyone="only a model without the attribute, at which from_pretrained() of these releases ends",
+    everyone="only a model without the attribute, at which these functions end",
+    exempt={
+        "transformers.distributed.mixin:DistributedMixin._load_and_finalize_distributed_pretrained_model": (
+            "from_pretrained has worked it out before"
+        ),
+    },
     errors=("AttributeError: '…' object has no attribute 'all_tied_weights_keys'",),
 )
 
@@ -35,7 +44,25 @@ FIX.edits(
 )
 
 
+FIX.edits(
+    ("transformers.modeling_utils:PreTrainedModel.init_weights", ">=5.0.0"),
+    old="self.tie_weights(recompute_mapping=False)",
+    new=f"""
+        from {__name__} import work_out
+        work_out(self)
+        self.tie_weights(recompute_mapping=False)
+    """,
+)
+
+_of_a_part: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""What a model got that may have received modules since."""
+
+
 def work_out(model: Any) -> None:
     """Give a model the sources of its tied weights by name, unless it has them or the program does without."""
-    if not hasattr(model, "all_tied_weights_keys") and overrides.would_end(AttributeError):
-        model.all_tied_weights_keys = model.get_expanded_tied_weights_keys(all_submodels=True)
+    known = getattr(model, "all_tied_weights_keys", None)
+    if known is not None and known is not _of_a_part.get(model):
+        return
+    if known is not None or overrides.would_end(AttributeError):
+        keys = model.get_expanded_tied_weights_keys(all_submodels=True)
+        model.all_tied_weights_keys = _of_a_part[model] = keys

@@ -24,6 +24,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             super().__init__(config)
             self.language = LlamaForCausalLM(config)
             self.scale = torch.nn.Linear(config.vocab_size, 3)
+            if target.qualname.endswith("init_weights"):
+                self.init_weights()
 
         def forward(self, ids: Any) -> Any:
             return self.scale(self.language(ids, use_cache=False).logits)
