@@ -35,7 +35,7 @@ FIX = Fix(
     kind="removed-api",
     group="removed-names",
     everyone="it remembers, by a weak reference, which objects these methods have returned",
-    prefilter="get_",
+    prefilter="_features(",
     errors=(
         "AttributeError: 'BaseModelOutputWithPooling' object has no attribute 'norm'",
         "AttributeError: 'BaseModelOutputWithPooling' object has no attribute 'cpu'",

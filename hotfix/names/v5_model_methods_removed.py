@@ -1,9 +1,9 @@
-"""Models and pipelines no longer have small methods and attributes.
+"""Models no longer have small methods and attributes.
 
 Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_extended_attention_mask'``; the same of
           ``invert_attention_mask``, ``create_extended_attention_mask_for_decoder``, ``estimate_tokens``,
           ``floating_point_ops`` and ``framework``, from encoders with a forward of their own (GroundingDINO, BLIP,
-          ALBEF) and from pipelines of a program's own.
+          ALBEF).
 Cause     Masks are made by functions of ``masking_utils``, and the other frameworks were removed.
 Releases  the masks 5.17.0 and later, the others 5.0.0 and later
 Upstream  by design (not put back)
@@ -29,13 +29,11 @@ FIX = Fix(
         "AttributeError: '…' object has no attribute 'create_extended_attention_mask_for_decoder'",
         "AttributeError: '…' object has no attribute 'floating_point_ops'",
         "AttributeError: '…' object has no attribute 'estimate_tokens'",
-        "AttributeError: '…Pipeline' object has no attribute 'framework'",
     ),
 )
 
 MIXIN = "transformers.modeling_utils:ModuleUtilsMixin"
 MODEL = "transformers.modeling_utils:PreTrainedModel"
-PIPELINE = "transformers.pipelines.base:Pipeline"
 
 
 @FIX.adds((f"{MIXIN}.invert_attention_mask", ">=5.17.0"))
@@ -98,7 +96,7 @@ def floating_point_ops(self: Any, input_dict: Any, exclude_embeddings: bool = Tr
     return int(6 * tokens * self.num_parameters(exclude_embeddings=exclude_embeddings))
 
 
-@FIX.adds_made((f"{MODEL}.framework", ">=5.0.0"), (f"{PIPELINE}.framework", ">=5.0.0"), of_instances=True)
+@FIX.adds_made((f"{MODEL}.framework", ">=5.0.0"))
 def framework(module: Any) -> property:
     """PyTorch."""
     return property(lambda self: "pt")

@@ -1,7 +1,7 @@
 """Pipelines no longer take arguments that scripts have used for years.
 
 Symptom   ``TypeError: TokenClassificationPipeline._sanitize_parameters() got an unexpected keyword argument
-          'grouped_entities'``; the same of ``ignore_subwords``, and of ``framework`` for tokens, images and videos.
+          'grouped_entities'``; the same of ``ignore_subwords``, and of ``framework`` where tokens or images are classified.
 Cause     ``aggregation_strategy`` took the place of the first two, and the other frameworks were removed.
 Releases  5.0.0 and later
 Upstream  by design (not put back)
@@ -47,7 +47,6 @@ def knows_no_framework(function: ast.AST) -> bool:
 
 @FIX.wraps(
     ("transformers.pipelines.image_classification:ImageClassificationPipeline._sanitize_parameters", ">=5.0.0"),
-    ("transformers.pipelines.video_classification:VideoClassificationPipeline._sanitize_parameters", ">=5.0.0"),
     fingerprint_of=(BASE,),
 )
 def without_framework(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The proof: encoders, a decoder and a pipeline use the methods."""
+"""The proof: encoders and a decoder use the methods."""
 
 from typing import Any
 
@@ -40,29 +40,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             "truth": decoder.create_extended_attention_mask_for_decoder((2, 5), MASK.bool()),
         }
     elif name == "framework":
-        results = {"name": words(_framework(encoder, target))}
+        results = {"name": words(encoder.framework)}
     else:
         numbers = [getattr(encoder, name)({"input_ids": MASK}), getattr(encoder, name)({})]
         results = {"numbers": torch.tensor(numbers)}
     return results
-
-
-def _framework(encoder: Any, target: Target) -> str:
-    if "Pipeline" not in target.qualname:
-        return str(encoder.framework)
-    from transformers.pipelines.base import Pipeline
-
-    class Mine(Pipeline):
-        def _sanitize_parameters(self, **kwargs: Any) -> Any:
-            return {}, {}, {}
-
-        def preprocess(self, inputs: Any, **kwargs: Any) -> Any:
-            return {"framework": self.framework}
-
-        def _forward(self, inputs: Any, **kwargs: Any) -> Any:
-            return inputs
-
-        def postprocess(self, outputs: Any, **kwargs: Any) -> Any:
-            return outputs["framework"]
-
-    return str(Mine(encoder)("text"))
