@@ -1,7 +1,7 @@
 """Pipelines no longer take arguments that scripts have used for years.
 
 Symptom   ``TypeError: TokenClassificationPipeline._sanitize_parameters() got an unexpected keyword argument
-          'grouped_entities'``; the same of ``ignore_subwords``, and of ``framework`` where tokens or images are classified.
+          'grouped_entities'``; the same of ``ignore_subwords``, and of ``framework`` for tokens and images.
 Cause     ``aggregation_strategy`` took the place of the first two, and the other frameworks were removed.
 Releases  5.0.0 and later
 Upstream  by design (not put back)
