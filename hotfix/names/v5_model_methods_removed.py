@@ -1,0 +1,125 @@
+"""Models no longer have small methods and attributes.
+
+Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_extended_attention_mask'``; the same of
+          ``invert_attention_mask``, ``create_extended_attention_mask_for_decoder``, ``estimate_tokens``,
+          ``floating_point_ops`` and ``framework``, from encoders with a forward of their own (GroundingDINO, BLIP,
+          ALBEF).
+Cause     Masks are made by functions of ``masking_utils``, and the other frameworks were removed.
+Releases  the masks 5.17.0 and later, the others 5.0.0 and later
+Upstream  by design (not put back)
+Here      The results of 5.16.1 and 4.57.6. A mask takes a device in the third place, as in 4.x, or a dtype, as in 5.x;
+          ``framework`` is ``"pt"``. The release itself finds none of them: `Trainer` counts no operations.
+          ``prune_heads`` is not restored, because the layers of 5.x cannot drop heads; ``_supports_flash_attn_2`` and
+          ``_supports_cache_class`` are not, because they would be others for many models.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from hotfix.fix import Fix
+
+FIX = Fix(
+    title="AttributeError: 'BertModel' object has no attribute 'get_extended_attention_mask'",
+    kind="removed-api",
+    group="removed-names",
+    errors=(
+        "AttributeError: '…' object has no attribute 'get_extended_attention_mask'",
+        "AttributeError: '…' object has no attribute 'invert_attention_mask'",
+        "AttributeError: '…' object has no attribute 'create_extended_attention_mask_for_decoder'",
+        "AttributeError: '…' object has no attribute 'floating_point_ops'",
+        "AttributeError: '…' object has no attribute 'estimate_tokens'",
+    ),
+)
+
+MIXIN = "transformers.modeling_utils:ModuleUtilsMixin"
+MODEL = "transformers.modeling_utils:PreTrainedModel"
+
+
+@FIX.adds((f"{MIXIN}.invert_attention_mask", ">=5.17.0"))
+def invert_attention_mask(self: Any, encoder_attention_mask: Any) -> Any:
+    """Zeros where a mask of two or three dimensions has ones, and the smallest number where it has zeros."""
+    return _as_bias(_of_four(encoder_attention_mask), self.dtype)
+
+
+@FIX.adds((f"{MIXIN}.get_extended_attention_mask", ">=5.17.0"))
+def get_extended_attention_mask(
+    self: Any, attention_mask: Any, input_shape: Any, device: Any = None, dtype: Any = None
+) -> Any:
+    """The same; in a decoder, a mask of two dimensions hides later tokens as well.
+
+    Args:
+        self: the model.
+        attention_mask: ones for the tokens that are seen, of two or three dimensions.
+        input_shape: the number of texts, and of tokens.
+        device: of the mask of a decoder; a dtype in this place is the dtype.
+        dtype: of the result; by default that of the model.
+    """
+    import torch
+
+    if isinstance(device, torch.dtype):
+        device, dtype = None, device
+    is_causal = attention_mask.dim() == 2 and getattr(self.config, "is_decoder", False)
+    mask = _causal(input_shape, attention_mask, device) if is_causal else _of_four(attention_mask)
+    return _as_bias(mask, self.dtype if dtype is None else dtype)
+
+
+@FIX.adds_made((f"{MIXIN}.create_extended_attention_mask_for_decoder", ">=5.17.0"))
+def of_decoder(module: Any) -> Any:
+    """A function that needs no model."""
+
+    def create_extended_attention_mask_for_decoder(input_shape: Any, attention_mask: Any, device: Any = None) -> Any:
+        return _causal(input_shape, attention_mask, device)
+
+    return staticmethod(create_extended_attention_mask_for_decoder)
+
+
+@FIX.adds((f"{MIXIN}.estimate_tokens", ">=5.0.0"))
+def estimate_tokens(self: Any, input_dict: Any) -> int:
+    """The number of tokens in the main input of a model; without one, 0 and, once, a warning."""
+    if self.main_input_name in input_dict:
+        return int(input_dict[self.main_input_name].numel())
+    issued = vars(self).setdefault("warnings_issued", {})
+    if not issued.get("estimate_tokens"):
+        issued["estimate_tokens"] = True
+        from transformers.utils import logging
+
+        text = "Could not estimate the number of tokens of the input, floating-point operations will not be computed"
+        logging.get_logger("transformers.modeling_utils").warning(text)
+    return 0
+
+
+@FIX.adds((f"{MIXIN}.floating_point_ops", ">=5.0.0"))
+def floating_point_ops(self: Any, input_dict: Any, exclude_embeddings: bool = True) -> int:
+    """An estimate of the operations of a step: six for each token and parameter."""
+    tokens = self.estimate_tokens(input_dict)
+    return int(6 * tokens * self.num_parameters(exclude_embeddings=exclude_embeddings))
+
+
+@FIX.adds_made((f"{MODEL}.framework", ">=5.0.0"))
+def framework(module: Any) -> property:
+    """PyTorch."""
+    return property(lambda self: "pt")
+
+
+def _of_four(mask: Any) -> Any:
+    """A mask with room for the heads, and, if it has two dimensions, for the tokens that look."""
+    if mask.dim() not in (2, 3):
+        raise ValueError(f"Wrong shape of an attention mask: {tuple(mask.shape)}. It needs two or three dimensions.")
+    return mask[:, None] if mask.dim() == 3 else mask[:, None, None]
+
+
+def _causal(shape: Any, mask: Any, device: Optional[Any]) -> Any:
+    """A mask in which no token sees later ones; those of a cache come first."""
+    import torch
+
+    texts, length = shape
+    before = max(mask.shape[1] - length, 0)
+    seen = torch.ones(length, before + length, dtype=mask.dtype, device=device or mask.device).tril(before)
+    return seen.repeat(texts, 1, 1, 1) * _of_four(mask)
+
+
+def _as_bias(mask: Any, dtype: Any) -> Any:
+    import torch
+
+    return (1.0 - mask.to(dtype=dtype)) * torch.finfo(dtype).min

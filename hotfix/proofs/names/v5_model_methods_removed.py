@@ -1,0 +1,47 @@
+"""The proof: encoders and a decoder use the methods."""
+
+from typing import Any
+
+import torch
+
+from hotfix.names.v5_model_methods_removed import FIX
+from hotfix.proofs.names.asking import ask, words
+from hotfix.proofs.testbed import Target, Testbed
+
+MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
+
+
+@FIX.case(raises="AttributeError: .* has no attribute '")
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """The results of one of them, for several inputs."""
+    from transformers import BertConfig, BertModel
+
+    ask(target)
+    settings: dict[str, Any] = {"vocab_size": 16, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
+    config = BertConfig(**settings, num_hidden_layers=1)
+    encoder = testbed.fill(BertModel(config)).eval()
+    decoder = testbed.fill(BertModel(BertConfig(**settings, num_hidden_layers=1, is_decoder=True))).eval()
+    name = target.qualname.rpartition(".")[2]
+    square = MASK[:, :, None] * MASK[:, None, :]
+    if name == "get_extended_attention_mask":
+        results = {
+            "encoder": encoder.get_extended_attention_mask(MASK, (2, 5)),
+            "three": encoder.get_extended_attention_mask(square, (2, 5)),
+            "decoder": decoder.get_extended_attention_mask(MASK, (2, 5)),
+            "cached": decoder.get_extended_attention_mask(MASK.float(), (2, 2)),
+            "half": encoder.get_extended_attention_mask(MASK, (2, 5), dtype=torch.float16),
+        }
+    elif name == "invert_attention_mask":
+        results = {"two": encoder.invert_attention_mask(MASK), "three": encoder.invert_attention_mask(square)}
+    elif name == "create_extended_attention_mask_for_decoder":
+        results = {
+            "whole": decoder.create_extended_attention_mask_for_decoder((2, 5), MASK),
+            "cached": BertModel.create_extended_attention_mask_for_decoder((2, 2), MASK.float()),
+            "truth": decoder.create_extended_attention_mask_for_decoder((2, 5), MASK.bool()),
+        }
+    elif name == "framework":
+        results = {"name": words(encoder.framework)}
+    else:
+        numbers = [getattr(encoder, name)({"input_ids": MASK}), getattr(encoder, name)({})]
+        results = {"numbers": torch.tensor(numbers)}
+    return results
