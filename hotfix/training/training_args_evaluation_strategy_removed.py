@@ -38,15 +38,22 @@ FIX = Fix(
         "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'warmup_ratio'",
         "TypeError: …TrainingArguments.__init__() got an unexpected keyword argument 'logging_dir'",
     ),
-    on_error=("TypeError: …__init__() got an unexpected keyword argument …",),
+    everyone="only after the TypeError; TensorBoard only where the release has no logging_dir",
     prefilter="TrainingArguments",
 )
 
+_UNKNOWN = ("TypeError: …__init__() got an unexpected keyword argument …",)
 
-@FIX.wraps(("transformers.training_args:TrainingArguments.__init__", ">=4.51.0"), fingerprint_of=("TrainingArguments",))
+
+@FIX.wraps(
+    ("transformers.training_args:TrainingArguments.__init__", ">=4.51.0"),
+    fingerprint_of=("TrainingArguments",),
+    on_error=_UNKNOWN,
+)
 @FIX.wraps(
     ("transformers.training_args_seq2seq:Seq2SeqTrainingArguments.__init__", ">=4.51.0"),
     fingerprint_of=("transformers.training_args:TrainingArguments",),
+    on_error=_UNKNOWN,
 )
 def by_old_names(original: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments under the names that the release has for them."""
@@ -60,13 +67,16 @@ def by_old_names(original: Callable[..., Any]) -> Callable[..., Any]:
     return init
 
 
-@FIX.accompanies("transformers.integrations.integration_utils:TensorBoardCallback.on_train_begin")
+@FIX.wraps(
+    ("transformers.integrations.integration_utils:TensorBoardCallback.on_train_begin", ">=4.51.0"),
+    fingerprint_of=("transformers.training_args:TrainingArguments",),
+)
 def to_the_given_folder(original: Callable[..., Any]) -> Callable[..., Any]:
     """TensorBoard writes to ``logging_dir`` where the release has no such argument."""
 
     def on_train_begin(self: Any, args: Any, *rest: Any, **kwargs: Any) -> Any:
-        folder = vars(args).get("logging_dir")
-        if folder is not None and self.logging_dir is None and "logging_dir" not in fields_of(type(args)):
+        folder = None if "logging_dir" in fields_of(type(args)) else vars(args).get("logging_dir")
+        if folder is not None and self.logging_dir is None:
             self.logging_dir = os.path.expanduser(folder)
         return original(self, args, *rest, **kwargs)
 
