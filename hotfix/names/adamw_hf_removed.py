@@ -36,12 +36,16 @@ _OLD = "adamw_hf"
 _MARK = "_optim_before_hotfix"
 
 
-@FIX.wraps((f"{_ARGUMENTS}.__post_init__", ">=4.50.0"), fingerprint_of=("OptimizerNames",), along=(_CHOICE,))
+_wrapped: list[Any] = []
+"""The function of the Trainer, once it is wrapped."""
+
+
+@FIX.wraps((f"{_ARGUMENTS}.__post_init__", ">=4.50.0"), fingerprint_of=("OptimizerNames",))
 def with_a_word_of_the_release(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around what checks the arguments."""
 
     def __post_init__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - its name
-        if self.optim == _OLD and not scope.is_handled(FIX.id, ValueError, sys._getframe(1)):
+        if self.optim == _OLD and _reaches_the_trainer() and not scope.is_handled(FIX.id, ValueError, sys._getframe(1)):
             self.optim = "adamw_torch"
             self.__dict__[_MARK] = _OLD
         return original(self, *args, **kwargs)
@@ -52,6 +56,7 @@ def with_a_word_of_the_release(original: Callable[..., Any]) -> Callable[..., An
 @FIX.wraps((_CHOICE, ">=4.50.0"), fingerprint_of=("transformers.training_args:OptimizerNames",))
 def of_old(original: Callable[..., Any]) -> Callable[..., Any]:
     """The class of the optimizer, and its arguments."""
+    _wrapped.append(original)
 
     def get_optimizer_cls_and_kwargs(args: Any, *rest: Any, **kwargs: Any) -> Any:
         chosen, words = original(args, *rest, **kwargs)
@@ -68,6 +73,11 @@ def is_broken(names: ast.AST) -> bool:
     if not isinstance(names, ast.ClassDef) or names.name != "OptimizerNames":
         return False
     return not any(isinstance(node, ast.Constant) and node.value == _OLD for node in ast.walk(names))
+
+
+def _reaches_the_trainer() -> bool:
+    """Whether the Trainer will ask for the optimizer here: it does already, or it has yet to be imported."""
+    return bool(_wrapped) or "transformers.trainer" not in sys.modules
 
 
 @cache
