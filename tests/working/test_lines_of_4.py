@@ -91,3 +91,6 @@ def test_what_runs_stays_and_most_of_the_rest_runs(release, tmp_path):
     differ = [(line, armed[name]) for name, line in stock.items() if line.startswith("runs") and armed[name] != line]
     assert not differ
     assert {name for name, line in armed.items() if line.startswith("ends")} <= STILL_END.keys()
+    counts = [sum(line.startswith("runs") for line in every.values()) for every in (stock, armed)]
+    page = (HERE.parents[1] / "docs" / "lines.md").read_text("utf-8")
+    assert f"| {release} | {counts[0]} | {counts[1]} |" in page
