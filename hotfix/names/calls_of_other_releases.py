@@ -14,7 +14,6 @@ Here      After the TypeError, tokens are replaced by their length and device, a
 from __future__ import annotations
 
 import ast
-import functools
 from typing import Any, Callable
 
 from hotfix.fix import Fix
@@ -46,15 +45,14 @@ FIX = Fix(
 def of_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
     """Take tokens for their length and device."""
 
-    @functools.wraps(original)
-    def _get_initial_cache_position(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and len(args) == 2 and hasattr(args[0], "device") and isinstance(args[1], dict):
             tokens, inputs = args
             inputs.pop("cache_position", None)
             args = (tokens.shape[1], tokens.device, inputs)
         return original(self, *args, **kwargs)
 
-    return _get_initial_cache_position
+    return call
 
 
 @FIX.wraps(
@@ -67,16 +65,14 @@ def of_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
 def of_so_many(original: Callable[..., None]) -> Callable[..., None]:
     """Compare the number of layers as well."""
 
-    @functools.wraps(original)
-    def layer_type_validation(layer_types: Any, num_hidden_layers: Any = None) -> None:
-        original(layer_types)
-        if num_hidden_layers is not None and len(layer_types) != num_hidden_layers:
-            kinds = len(layer_types)
-            raise ValueError(
-                f"`num_hidden_layers` ({num_hidden_layers}) must be equal to the number of layer types ({kinds})"
-            )
+    def call(*args: Any, **kwargs: Any) -> None:
+        count = args[1] if len(args) == 2 else kwargs.pop("num_hidden_layers", None)
+        original(*args[:1], **kwargs)
+        kinds = len(args[0] if args else kwargs["layer_types"])
+        if count is not None and kinds != count:
+            raise ValueError(f"`num_hidden_layers` ({count}) must be equal to the number of layer types ({kinds})")
 
-    return layer_type_validation
+    return call
 
 
 @FIX.recognises
