@@ -4,6 +4,7 @@ import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import torch
 
@@ -17,12 +18,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The answer of the check, and the sentence of its error."""
     stand_in: Any = ModuleType("bitsandbytes")
     stand_in.supported_torch_devices = {"cuda"}
-    sys.modules["bitsandbytes"] = stand_in
     module: Any = import_module(target.module)
-    module.get_available_devices = lambda: frozenset({"cpu"})
-    check = getattr(module, target.qualname)
-    try:
-        check(raise_exception=True)
-    except RuntimeError as error:
-        sentence = str(error).partition(". ")[0]
-    return {"available": torch.tensor(check(raise_exception=False)), "error": words(sentence)}
+    cpu = patch.object(module, "get_available_devices", lambda: frozenset({"cpu"}))
+    with patch.dict(sys.modules, bitsandbytes=stand_in), cpu:
+        check = getattr(module, target.qualname)
+        try:
+            check(raise_exception=True)
+        except RuntimeError as error:
+            sentence = str(error).partition(". ")[0]
+        return {"available": torch.tensor(check(raise_exception=False)), "error": words(sentence)}
