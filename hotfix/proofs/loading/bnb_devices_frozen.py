@@ -4,7 +4,6 @@ import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any
-from unittest.mock import patch
 
 import torch
 
@@ -19,11 +18,22 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     stand_in: Any = ModuleType("bitsandbytes")
     stand_in.supported_torch_devices = {"cuda"}
     module: Any = import_module(target.module)
-    cpu = patch.object(module, "get_available_devices", lambda: frozenset({"cpu"}))
-    with patch.dict(sys.modules, bitsandbytes=stand_in), cpu:
-        check = getattr(module, target.qualname)
-        try:
-            check(raise_exception=True)
-        except RuntimeError as error:
-            sentence = str(error).partition(". ")[0]
+    own, module.get_available_devices = module.get_available_devices, lambda: frozenset({"cpu"})
+    before, sys.modules["bitsandbytes"] = sys.modules.get("bitsandbytes"), stand_in
+    check = getattr(module, target.qualname)
+    try:
+        sentence = _refusal(check)
         return {"available": torch.tensor(check(raise_exception=False)), "error": words(sentence)}
+    finally:
+        module.get_available_devices = own
+        del sys.modules["bitsandbytes"]
+        if before is not None:
+            sys.modules["bitsandbytes"] = before
+
+
+def _refusal(check: Any) -> str:
+    try:
+        check(raise_exception=True)
+    except RuntimeError as error:
+        return str(error).partition(". ")[0]
+    return ""
