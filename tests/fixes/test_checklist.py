@@ -27,6 +27,7 @@ AN_ATTRIBUTE = "an attribute is read; what a model computes is untouched"
 NOT_CHECKPOINTED = {
     "bert-layer-attn-implementation": "an encoder alone, which nobody asks to checkpoint",
     "cache-from-batch-splits-values": NO_CACHE,
+    "calls-of-other-releases": NO_CACHE,
     "clip-tower-attributes-removed": AN_ATTRIBUTE,
     "dynamic-cache-legacy-cache-removed": NO_CACHE,
     "extract-past-from-model-output-changed": NO_CACHE,
