@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.fix import Fix
-from hotfix.names import overrides
+from hotfix.patching import scope
 
 FIX = Fix(
     title="AttributeError: 'Config' object has no attribute 'get_text_config'",
@@ -80,4 +80,6 @@ FIX.edits(
 
 def is_plain(config: Any) -> bool:
     """Whether a configuration lacks the method, and the program would end at that."""
-    return not hasattr(config, "get_text_config") and overrides.would_end(AttributeError)
+    if hasattr(config, "get_text_config"):
+        return False
+    return not scope.is_handled(FIX.id, AttributeError, scope.caller_of("transformers"))

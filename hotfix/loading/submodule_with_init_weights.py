@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.fix import Fix
-from hotfix.names import overrides
+from hotfix.patching import scope
 
 FIX = Fix(
     title="AttributeError: 'Resampler' object has no attribute '_initialize_weights'",
@@ -37,7 +37,9 @@ FIX.edits(
 
 def has_such_a_part(model: Any) -> bool:
     """Whether a part of a model has only one of the two methods, and the program would end at that."""
-    return any(map(_only_looks_like_a_model, model.modules())) and overrides.would_end(AttributeError)
+    if not any(map(_only_looks_like_a_model, model.modules())):
+        return False
+    return not scope.is_handled(FIX.id, AttributeError, scope.caller_of("transformers"))
 
 
 def initialise(model: Any) -> None:

@@ -257,6 +257,21 @@ def is_handled(fix: str, error: type[BaseException], frame: Any, library: str = 
     return not leave_alone(fix, f"the program handles the {error.__name__} itself")
 
 
+def caller_of(library: str) -> Any:
+    """The frame of the program that called a library: the one above its outermost frame; None if there is none.
+
+    Args:
+        library: name of the package.
+    """
+    frame: Any = sys._getframe(1)
+    caller = frame.f_back
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == library:
+            caller = frame.f_back
+        frame = frame.f_back
+    return caller
+
+
 def _matches(error: BaseException, pattern: str) -> bool:
     name, message = _compiled(pattern)
     names = ((kind.__name__, f"{kind.__module__}.{kind.__qualname__}") for kind in type(error).__mro__)

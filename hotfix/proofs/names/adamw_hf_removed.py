@@ -6,10 +6,12 @@ import torch
 
 from hotfix.names.adamw_hf_removed import FIX
 from hotfix.proofs.testbed import Target, Testbed
-from hotfix.proofs.training._steps import LATER_PACKAGES
 
 
-@FIX.case(raises="ValueError: '?adamw_hf'? is not a valid OptimizerNames", packages=LATER_PACKAGES)
+@FIX.case(
+    raises="ValueError: '?adamw_hf'? is not a valid OptimizerNames",
+    packages={"accelerate": "1.15.0", "flash-attn": None},
+)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The weights after two steps with weight decay."""
     from transformers import LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
