@@ -412,8 +412,7 @@ def _saved_and_loaded(name: str, cls: Any, model: Any) -> dict[str, Any]:
 
 
 def _models(scene: Scene) -> Iterator[Any]:
-    from hotfix.proofs import zoo
-    from hotfix.proofs.loading import _llava
+    from hotfix.proofs import _llava, zoo
 
     for make in (zoo.small_llama, _llava.llava, _llava.qwen2_vl):
         try:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from hotfix.loading.gemma3_two_layouts_into_base import FIX
-from hotfix.proofs.loading._llava import named, save
+from hotfix.proofs._llava import named, save
 from hotfix.proofs.testbed import Target, Testbed
 
 SIZES: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 2}

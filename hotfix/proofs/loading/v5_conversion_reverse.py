@@ -5,7 +5,7 @@ import tempfile
 import torch
 
 from hotfix.loading.v5_conversion_reverse import FIX
-from hotfix.proofs.loading._llava import in_files
+from hotfix.proofs._llava import in_files
 from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from hotfix.loading.v5_subclass_weights_not_converted import FIX
-from hotfix.proofs.loading._llava import llava, named, qwen2_vl, save
+from hotfix.proofs._llava import llava, named, qwen2_vl, save
 from hotfix.proofs.testbed import Target, Testbed
 
 NAMES = {

@@ -3,7 +3,7 @@
 import torch
 
 from hotfix.loading.v5_vlm_saved_in_two_layouts import FIX
-from hotfix.proofs.loading._llava import in_files, llava, qwen2_vl
+from hotfix.proofs._llava import in_files, llava, qwen2_vl
 from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
 

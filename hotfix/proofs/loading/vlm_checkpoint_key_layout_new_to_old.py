@@ -5,7 +5,7 @@ import tempfile
 import torch
 
 from hotfix.loading.vlm_checkpoint_key_layout_new_to_old import FIX
-from hotfix.proofs.loading._llava import ENDS, llava, named, save
+from hotfix.proofs._llava import ENDS, llava, named, save
 from hotfix.proofs.testbed import Target, Testbed
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from hotfix.loading.vlm_key_mapping_subclass import FIX
-from hotfix.proofs.loading._llava import ENDS, in_files, llava, named, save
+from hotfix.proofs._llava import ENDS, in_files, llava, named, save
 from hotfix.proofs.testbed import Target, Testbed
 
 

@@ -10,7 +10,6 @@ import torch
 from hotfix.names.v5_training_args_attributes_removed import FIX
 from hotfix.proofs.names.asking import words
 from hotfix.proofs.testbed import Target, Testbed
-from hotfix.proofs.training._steps import LATER_PACKAGES
 
 # With another name, and with the name of 4.40.
 GIVEN: dict[str, dict[str, Any]] = {
@@ -23,7 +22,7 @@ GIVEN: dict[str, dict[str, Any]] = {
 @FIX.case(
     raises="AttributeError: 'TrainingArguments' object has no attribute '",
     oracles={"*": "4.40.2"},
-    packages=LATER_PACKAGES,
+    packages={"accelerate": "1.15.0", "flash-attn": None},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """An attribute, without its argument and with it."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from hotfix.proofs.loading._llava import llava, named, save
+from hotfix.proofs._llava import llava, named, save
 from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import LATER_PACKAGES
 from hotfix.proofs.zoo import small_llama

@@ -528,7 +528,7 @@ def own_reward_model(testbed: Any, target: Any) -> Any:
     from safetensors.torch import load_file
     from transformers import LlavaForConditionalGeneration
 
-    from hotfix.proofs.loading._llava import llava
+    from hotfix.proofs._llava import llava
 
     class Reward(LlavaForConditionalGeneration):
         def __init__(self, config: Any) -> None:

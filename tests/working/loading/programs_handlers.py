@@ -260,7 +260,7 @@ def adapter_of_a_vision_language_model(testbed: Any, target: Any) -> Any:
     from peft import LoraConfig
     from safetensors.torch import load_file
 
-    from hotfix.proofs.loading._llava import llava
+    from hotfix.proofs._llava import llava
 
     model = llava(testbed)
     model.add_adapter(LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False))

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hotfix.proofs._llava import save
 from hotfix.proofs.loading import v5_subclass_weights_not_converted as of_the_hub
-from hotfix.proofs.loading._llava import save
 from tests.working.loading.programs import values
 
 

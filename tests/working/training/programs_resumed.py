@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hotfix.proofs.loading._llava import llava
+from hotfix.proofs._llava import llava
 from hotfix.proofs.zoo import small_llama
 
 

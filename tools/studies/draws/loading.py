@@ -5,9 +5,8 @@ from __future__ import annotations
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hotfix.proofs import zoo
+from hotfix.proofs import _llava, zoo
 from hotfix.proofs.loading import (
-    _llava,
     pipeline_torch_dtype_ignored,
     v5_custom_weights_initialised_again,
     v5_missing_bias_not_initialised,
