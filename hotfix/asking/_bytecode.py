@@ -157,7 +157,16 @@ class Code:
             above -= effect
 
     def call(self, at: int) -> tuple[int, list[int]]:
-        """The instructions that pushed the callee of a call, and its positional arguments; -1 if unknown."""
+        """The instructions that pushed the callee of a call, and its positional arguments; -1 if unknown.
+
+        The only argument of a call with ``*args`` is their tuple.
+        """
+        if self.name(at) == "CALL_FUNCTION_EX":
+            words = self.argument(at) & 1
+            callee = self.pushed_by(at, 1 + words)
+            if self.name(callee) == "PUSH_NULL" and _VERSION >= (3, 13):
+                callee = self.pushed_by(callee)
+            return callee, [self.pushed_by(at, words)]
         words = self.name(at) in ("CALL_KW", "CALL_FUNCTION_KW")  # a tuple of names is on top
         count = self.argument(at)
         if self.name(at - 2) == "PRECALL" or (self.name(at - 4) == "PRECALL" and self.raw[at - 2] == 0):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 import os
 import sys
 import types
+from collections.abc import Iterable, Iterator
 from typing import Any, Callable, NamedTuple, Optional
 
 from ._bytecode import CALLS, ENDS, HAS_TABLE, NAMES, Code
@@ -22,6 +24,8 @@ _UNBOUND = ("", -1)
 _NAMED = (ImportError, AttributeError)
 _BROAD = (Exception, BaseException)
 _STACKS = (contextlib.ExitStack, contextlib.AsyncExitStack)
+_GENERATED = (contextlib._GeneratorContextManager, contextlib._AsyncGeneratorContextManager)
+_MOST_DELEGATES = 2
 _STOPPING = ("suppress", "raises", "assertRaises", "assertRaisesRegex")
 _EXITS = [sys.exit, os._exit, os.abort, *(getattr(builtins, name, sys.exit) for name in ("exit", "quit"))]
 _WITH_ATTRIBUTES = (types.ModuleType, types.FunctionType, type)
@@ -244,35 +248,44 @@ class Walk:
     def _stops(self, manager: int, error: Error) -> tuple[Optional[bool], str]:
         """Whether a context manager stops an error (None if unknown), and how."""
         code = self._code
-        if code.name(manager) not in CALLS:
-            value = self.value(manager, of_now=True)
-            return (None, "manager") if value is _UNKNOWN else _class_stops(type(value), error)
+        if code.name(manager) not in (*CALLS, "CALL_FUNCTION_EX"):
+            return _object_stops(self.value(manager, of_now=True), error)
         callee, arguments = code.call(manager)
-        value, name = self.value(callee), code.name(callee)
+        name = code.name(callee)
+        value: Any = self.value(callee, of_now=True)
         last = code.named(callee) if name.startswith("LOAD_") and name[5:] in _WITH_A_NAME else ""
+        if last == "_recreate_cm":  # a context manager as a decorator
+            return _object_stops(self.value(code.pushed_by(callee), of_now=True), error)
+        given = [self.value(argument, of_now=True) for argument in arguments]
+        while isinstance(value, functools.partial):
+            bound: Any = value
+            value, given = bound.func, [*bound.args, *given]
         if value is contextlib.suppress or last in _STOPPING:
-            named = arguments if value is contextlib.suppress else arguments[:1]
-            classes = _classes(tuple(self.value(argument, of_now=True) for argument in named))
+            classes = _classes(tuple(given if value is contextlib.suppress else given[:1]))
             return _matches(error, classes), _how(error, classes)
         if isinstance(value, type) and issubclass(value, _STACKS):
-            return None, "named" if "suppress" in code.object.co_names else "manager"
-        if isinstance(value, type):
-            return _class_stops(value, error)
-        if isinstance(value, types.BuiltinFunctionType):  # open
-            return False, ""
-        made = getattr(value, "__wrapped__", None) if isinstance(value, types.FunctionType) else None
-        if getattr(value, "__module__", "") in _OF_FILES:
-            return False, ""
-        if isinstance(made, types.FunctionType):  # contextlib.contextmanager
-            inner = Code(made.__code__)
-            walk = Walk(inner, looking_up(made.__globals__))
-            for at in range(0, len(inner.raw), 2):
-                if inner.name(at) == "YIELD_VALUE":
-                    caught = walk.fate(at, error).caught
-                    if caught:
-                        return None, min(caught)[0]
-            return False, ""
-        return None, "named" if isinstance(value, types.FunctionType) and _speaks_of(value, error) else "manager"
+            how = _class_stops(value, error)[1]
+            if how != "named" and (self._mentions(error) or any(self._is_entered(error))):
+                how = "named"
+            return None, how or "manager"
+        return _as_given(_made_stops(getattr(value, "__func__", value), error), given, error)
+
+    def _mentions(self, error: Error) -> bool:
+        """Whether the code, or code inside of it, refers to `suppress` or to a class that matches an error."""
+        names = {name for code in _codes_of(self._code.object) for name in code.co_names}
+        kinds = []
+        for name in names:
+            with contextlib.suppress(KeyError):
+                kinds.append(self._look_up(name))
+        return "suppress" in names or _names_class(kinds, error) is True
+
+    def _is_entered(self, error: Error) -> Iterator[bool]:
+        """For each stack of context managers in a local variable: whether one on it stops an error."""
+        if self._local is not None:
+            self._is_of_now = True
+            for value in list(self._local.f_locals.values()):
+                if isinstance(value, _STACKS):
+                    yield _object_stops(value, error)[1] in ("named", "broad")
 
 
 _OF_FILES = ("bz2", "codecs", "gzip", "io", "lzma", "os", "tempfile")
@@ -307,6 +320,60 @@ def _attribute(subject: Any, name: str) -> Any:
     return next((space[name] for space in spaces if name in space), _UNKNOWN)
 
 
+def _object_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
+    """Whether a context manager that exists stops errors (None if unknown), and how."""
+    if value is _UNKNOWN:
+        return None, "manager"
+    made = getattr(value, "func", None)
+    if isinstance(value, _GENERATED) and isinstance(made, types.FunctionType):
+        return _as_given(_generator_stops(made, error), getattr(value, "args", ()), error)
+    if isinstance(value, _STACKS):
+        callbacks = [entry[1] for entry in list(getattr(value, "_exit_callbacks", ()))]
+        for callback in callbacks:
+            subject = getattr(callback, "__self__", None)
+            if subject is not None:
+                stops, how = _object_stops(subject, error)
+            else:
+                is_named = isinstance(callback, types.FunctionType) and _speaks_of(callback, error)
+                stops, how = None, "named" if is_named else ""
+            if stops is not False and how in ("named", "broad"):
+                return None, how
+    return _class_stops(type(value), error)
+
+
+def _made_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
+    """Whether the context managers that a class or a function makes stop errors (None if unknown), and how."""
+    if isinstance(value, type):
+        return _class_stops(value, error)
+    if isinstance(value, types.BuiltinFunctionType):  # open
+        return False, ""
+    made = getattr(value, "__wrapped__", None) if isinstance(value, types.FunctionType) else None
+    if getattr(value, "__module__", "") in _OF_FILES:
+        return False, ""
+    if isinstance(made, types.FunctionType):  # contextlib.contextmanager
+        return _generator_stops(made, error)
+    return None, "named" if isinstance(value, types.FunctionType) and _speaks_of(value, error) else "manager"
+
+
+def _generator_stops(function: types.FunctionType, error: Error) -> tuple[Optional[bool], str]:
+    """Whether a function under `contextlib.contextmanager` stops an error that its ``yield`` raises."""
+    inner = Code(function.__code__)
+    walk = Walk(inner, looking_up(function.__globals__))
+    for at in range(0, len(inner.raw), 2):
+        if inner.name(at) == "YIELD_VALUE":
+            caught = walk.fate(at, error).caught
+            if caught:
+                return None, min(caught)[0]
+    return False, ""
+
+
+def _as_given(stops: tuple[Optional[bool], str], given: Iterable[Any], error: Error) -> tuple[Optional[bool], str]:
+    """What stops an error, if a context manager that may stop it was given its class."""
+    if stops[0] is None and _names_class(_classes(tuple(given)), error):
+        return None, "named"
+    return stops
+
+
 def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
     """Whether the context managers of a class stop errors: not if `__exit__` returns nothing, or is written in C."""
     if kind.__module__ in _OF_TESTS and "Raises" in kind.__name__:
@@ -314,6 +381,8 @@ def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
     leave = getattr(kind, "__exit__", None) or getattr(kind, "__aexit__", None)
     if not isinstance(leave, types.FunctionType):
         return (False if leave is not None else None), "manager"
+    if kind in _STACKS:
+        return None, "manager"
     code = Code(leave.__code__)
     how = ""
     for at in range(0, len(code.raw), 2):
@@ -325,19 +394,50 @@ def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
                 how = "broad"
     if not how:
         return False, ""
-    return None, "named" if _speaks_of(leave, error) else how
+    return None, "named" if _speaks_of(leave, error, kind) else how
 
 
-def _speaks_of(function: types.FunctionType, error: Error) -> bool:
-    """Whether a function refers to this error: it names a matching class, or compares with classes that it stores."""
-    names, spaces = function.__code__.co_names, (function.__globals__, vars(builtins))
+def _speaks_of(
+    function: types.FunctionType,
+    error: Error,
+    kind: Optional[type] = None,
+    seen: tuple[types.FunctionType, ...] = (),
+) -> bool:
+    """Whether a function refers to this error: it names a matching class, or compares with what it stores.
+
+    Args:
+        function: the function.
+        error: the class of the error.
+        kind: the class that has the function, and the methods that it may leave the decision to.
+        seen: the functions that have left the decision to this one.
+    """
+    codes = _codes_of(function.__code__)
+    names, spaces = {name for code in codes for name in code.co_names}, (function.__globals__, vars(builtins))
     values = [space[name] for name in names for space in spaces if name in space]
-    kinds = [kind for kind in values if isinstance(kind, type) and issubclass(kind, BaseException)]
+    is_named = _names_class(values, error)
+    if is_named is not None:
+        return is_named
+    compares = any(NAMES[op] == "CONTAINS_OP" for code in codes for op in code.co_code[::2])
+    if compares or not {"isinstance", "issubclass", "suppress"}.isdisjoint(names):
+        return True
+    if error is not None and any(error.__name__ in code.co_consts for code in codes):
+        return True
+    methods = [vars(base) for base in getattr(kind, "__mro__", ())]
+    others = [*values, *(space[name] for space in methods for name in names if name in space)]
+    others = [other for other in others if isinstance(other, types.FunctionType) and other not in (function, *seen)]
+    return len(seen) < _MOST_DELEGATES and any(_speaks_of(other, error, kind, (*seen, function)) for other in others)
+
+
+def _names_class(values: Iterable[Any], error: Error) -> Optional[bool]:
+    """Whether a class of errors among these values matches an error; None if none but the broad ones is there."""
+    kinds = (kind for kind in values if isinstance(kind, type) and issubclass(kind, BaseException))
     classes: list[Error] = [kind for kind in kinds if kind not in _BROAD]
-    if classes:
-        return _matches(error, classes) is True
-    compares = any(NAMES[op] == "CONTAINS_OP" for op in function.__code__.co_code[::2])
-    return compares or not {"isinstance", "issubclass", "suppress"}.isdisjoint(names)
+    return _matches(error, classes) is True if classes else None
+
+
+def _codes_of(code: types.CodeType) -> list[types.CodeType]:
+    """A code object and those inside of it."""
+    return [code, *(part for inner in code.co_consts if isinstance(inner, types.CodeType) for part in _codes_of(inner))]
 
 
 def _classes(value: Any) -> list[Error]:
