@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+from hotfix.proofs import _llava as _weights
 from hotfix.proofs import zoo
-from hotfix.proofs.loading import _llava as _weights
 from hotfix.proofs.loading import (
     pipeline_torch_dtype_ignored,
     v5_missing_bias_not_initialised,

@@ -128,7 +128,7 @@ def read(testbed: Any, target: Any) -> Any:
 def _model(testbed: Any, kind: str) -> Any:
     import transformers
 
-    from hotfix.proofs.loading import _llava
+    from hotfix.proofs import _llava
     from hotfix.proofs.loading.v5_umt5_config_unties_encoder import _SIZES as UMT5
 
     if kind == "umt5":
