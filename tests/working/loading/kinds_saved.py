@@ -14,7 +14,8 @@ from typing import Any, Callable, Optional
 
 import torch
 
-from hotfix.proofs.loading import _large_tokenizers, _llava, _written, gemma3_two_layouts_into_base
+from hotfix.proofs import _llava
+from hotfix.proofs.loading import _large_tokenizers, _written, gemma3_two_layouts_into_base
 from hotfix.proofs.loading import config_without_defaults_cannot_be_shown as _composed
 from hotfix.proofs.loading import rope_scaling_completed_too_soon as _scaled
 from hotfix.proofs.loading import tokenizers_modelwrapper_merges_list as _merges
