@@ -88,9 +88,6 @@ REASONS: Mapping[str, str] = {
     "v5-debertav2-no-special-tokens": (
         "a false alarm where no text is to have special tokens: what is counted is that a tokenizer was made."
     ),
-    "v5-umt5-config-unties-encoder": (
-        "a false alarm where the file has every table by name, which files of 4.x have not."
-    ),
 }
 """Why a trigger and a result disagree on some draws, by fix."""
 

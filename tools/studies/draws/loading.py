@@ -41,7 +41,7 @@ def encoders(draw: Draw) -> Tensors:
     import torch
 
     own = v5_umt5_config_unties_encoder
-    package = draw.target.module.split(".")[2]
+    package = draw.of("package", *own._NAMES)
     module = import_module(f"transformers.models.{package}.modeling_{package}")
     cls = getattr(module, f"{own._NAMES[package]}ForConditionalGeneration")
     tied = draw.of("tied", True, False)
