@@ -331,6 +331,8 @@ def _object_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
         callbacks = [entry[1] for entry in list(getattr(value, "_exit_callbacks", ()))]
         for callback in callbacks:
             subject = getattr(callback, "__self__", None)
+            if type(subject).__module__.partition(".")[0] == "torch":
+                continue  # modes, which hand errors on
             if subject is not None:
                 stops, how = _object_stops(subject, error)
             else:
