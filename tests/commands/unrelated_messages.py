@@ -90,6 +90,7 @@ UNRELATED = (
     "ValueError: Unable to create tensor, you should probably activate truncation and/or padding with "
     "'padding=True' 'truncation=True' to have batched tensors with the same length.",
     "ValueError: Asking to pad but the tokenizer does not have a padding token.",
+    "ValueError: not enough values to unpack (expected 2, got 1)",
     "ValueError: Couldn't instantiate the backend tokenizer from one of: (1) a `tokenizers` library serialization "
     "file, (2) a slow tokenizer instance to convert or (3) an equivalent slow tokenizer class to instantiate and "
     "convert.",
