@@ -198,6 +198,16 @@ ACCEPTED.update(
         "`trainer-ga-multiplied-loss` repairs, and it is not armed here",
     )
 )
+ACCEPTED.update(
+    dict.fromkeys(
+        (
+            ("deepspeed-double-gas-scaling", "loss-divided-by-number-or-steps"),
+            ("deepspeed-double-gas-scaling", "loss-divided-by-steps"),
+            ("deepspeed-double-gas-scaling", "loss-of-the-model-divided-by-steps"),
+        ),
+        "the gradient is that of one batch, as in 4.49.0; the reference, 4.47.0, divides it twice, like stock",
+    )
+)
 _KEY = re.compile(r"[A-Za-z_][\w.]*")
 
 
