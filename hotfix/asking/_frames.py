@@ -126,7 +126,9 @@ def is_handled(
         error: the class of the error.
         frame: the frame that raises the error, or calls the code that does.
         of_module: whether the error is about a name of a module.
-        library: the package that was asked for the name. The frame that calls it counts like the one that asks.
+        library: the package that raises the error or was asked for the name. Each frame of the program that calls it,
+            directly or through torch, counts like the one that asks: a method of the program may run within the
+            library. Frames of repairs do not count.
 
     Returns:
         True also if it cannot be determined.
@@ -140,8 +142,12 @@ def is_handled(
     below: Optional[types.FrameType] = None
     first: Optional[types.FrameType] = None
     while frame is not None:
-        if is_inside and _module(frame).partition(".")[0] not in (library, "hotfix"):
-            is_near, is_inside = True, False
+        if library and _is_of_repairs(_module(frame)):
+            frame = frame.f_back
+            continue
+        if library:
+            was_inside, is_inside = is_inside, _module(frame).partition(".")[0] in (library, "torch")
+            is_near = is_near or (was_inside and not is_inside)
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed:
             is_near, is_executed = _imports(frame), _is_executed(frame)
@@ -197,6 +203,11 @@ def is_handled(
 def handles(error: type[BaseException], frame: types.FrameType) -> bool:
     """Whether a frame has a handler of its own for an error at its current place."""
     return _SUPPORTED and bool(_fate(frame, error).caught)
+
+
+def _is_of_repairs(module: str) -> bool:
+    """Whether a module belongs to hotfix; its proofs are programs."""
+    return f"{module}.".startswith("hotfix.") and not module.startswith("hotfix.proofs.")
 
 
 def _imports(frame: types.FrameType) -> bool:

@@ -82,4 +82,4 @@ def is_plain(config: Any) -> bool:
     """Whether a configuration lacks the method, and the program would end at that."""
     if hasattr(config, "get_text_config"):
         return False
-    return not scope.is_handled(FIX.id, AttributeError, scope.caller_of("transformers"))
+    return not scope.is_handled_around(FIX.id, AttributeError)

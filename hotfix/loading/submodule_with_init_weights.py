@@ -37,9 +37,9 @@ FIX.edits(
 
 def has_such_a_part(model: Any) -> bool:
     """Whether a part of a model has only one of the two methods, and the program would end at that."""
-    if not any(map(_only_looks_like_a_model, model.modules())):
+    if not any(map(_only_looks_like_a_model, model.modules())) or any(map(_walks_by_itself, model.modules())):
         return False
-    return not scope.is_handled(FIX.id, AttributeError, scope.caller_of("transformers"))
+    return not scope.is_handled_around(FIX.id, AttributeError)
 
 
 def initialise(model: Any) -> None:
@@ -54,6 +54,12 @@ def initialise(model: Any) -> None:
         for child in reversed(list(module.children())):
             takes_itself = hasattr(child, "_init_weights") and not _only_looks_like_a_model(child)
             waiting.append((child, child if takes_itself else owner, False))
+
+
+def _walks_by_itself(module: Any) -> bool:
+    """Whether a class of the program's decides which of its parts are initialised."""
+    owner = next((kind for kind in type(module).__mro__ if "smart_apply" in vars(kind)), None)
+    return owner is not None and owner.__module__ != "torch.nn.modules.module"
 
 
 def _only_looks_like_a_model(module: Any) -> bool:

@@ -47,7 +47,7 @@ def in_words_of_the_release(fix: Fix, neutral: Neutral, translations: Translatio
                 words = _translated(kwargs, known, neutral, translations)
                 if words is None or not scope.is_declared(error, fix.id, fix.errors):
                     raise
-                if scope.is_handled(fix.id, TypeError, scope.caller_of("transformers")):  # around an Auto class
+                if scope.is_handled_around(fix.id, TypeError):  # around an Auto class
                     raise
             return original(*args, **words)
 

@@ -45,7 +45,8 @@ def with_a_word_of_the_release(original: Callable[..., Any]) -> Callable[..., An
     """Around what checks the arguments."""
 
     def __post_init__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - its name
-        if self.optim == _OLD and _reaches_the_trainer() and not scope.is_handled(FIX.id, ValueError, sys._getframe(1)):
+        is_gone = self.optim == _OLD and _is_refused() and _reaches_the_trainer()
+        if is_gone and not scope.is_handled(FIX.id, ValueError, sys._getframe(1)):
             self.optim = "adamw_torch"
             self.__dict__[_MARK] = _OLD
         return original(self, *args, **kwargs)
@@ -73,6 +74,17 @@ def is_broken(names: ast.AST) -> bool:
     if not isinstance(names, ast.ClassDef) or names.name != "OptimizerNames":
         return False
     return not any(isinstance(node, ast.Constant) and node.value == _OLD for node in ast.walk(names))
+
+
+def _is_refused() -> bool:
+    """Whether the word is gone here: a program may have put it back."""
+    from transformers.training_args import OptimizerNames
+
+    try:
+        OptimizerNames(_OLD)
+    except ValueError:
+        return True
+    return False
 
 
 def _reaches_the_trainer() -> bool:

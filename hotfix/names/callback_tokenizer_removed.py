@@ -92,7 +92,7 @@ def lacks_one(handler: Any, event: str, given: dict[str, Any]) -> bool:
         event: the name of their method.
         given: further arguments by name.
     """
-    if "tokenizer" in given or not any(_needs_one(getattr(part, event, None)) for part in handler.callbacks):
+    if "tokenizer" in given or not any(_needs_one(*_method_of(part, event)) for part in handler.callbacks):
         return False
     return overrides.would_end(TypeError)
 
@@ -104,12 +104,22 @@ def by_both_names(method: Any, value: Any) -> Callable[..., Any]:
         method: bound.
         value: the processing class.
     """
-    return functools.partial(method, tokenizer=value) if _needs_one(method) else method
+    function, is_bound = getattr(method, "__func__", method), hasattr(method, "__self__")
+    return functools.partial(method, tokenizer=value) if _needs_one(function, is_bound) else method
 
 
-def _needs_one(method: Any) -> bool:
+def _method_of(callback: Any, event: str) -> tuple[Any, bool]:
+    """The function behind a method, and whether it is bound. Nothing of the callback runs, and it may count calls."""
+    if event in getattr(callback, "__dict__", {}):
+        method = vars(callback)[event]
+        return getattr(method, "__func__", method), hasattr(method, "__self__")
+    method = next((vars(kind)[event] for kind in type(callback).__mro__ if event in vars(kind)), None)
+    return getattr(method, "__func__", method), not isinstance(method, staticmethod)
+
+
+def _needs_one(function: Any, is_bound: bool) -> bool:
     try:
-        return _function_needs_one(getattr(method, "__func__", method), hasattr(method, "__self__"))
+        return _function_needs_one(function, is_bound)
     except (TypeError, ValueError):  # it is None, or has no signature
         return False
 

@@ -8,13 +8,16 @@ Releases  before 4.56.0
 Upstream  manga-translator-ui#180
 Here      After the error, the call is repeated with ``torch_dtype``. Arguments of newer releases that have no effect
           (``use_kernels=False``) are left out. A class that takes ``dtype`` itself gets it, as before. The same for
-          ``from_config``. A pipeline that would give ``dtype`` to ``generate`` is made a second time.
+          ``from_config``. A pipeline that gives ``dtype`` to ``generate`` gets its model a second time, when
+          ``generate`` has refused it.
 """
 
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import Any, Callable
+from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
@@ -36,6 +39,7 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "use_kernels": (None, False),
 }
 _OF_A_PIPELINE = "TypeError: …_sanitize_parameters() got an unexpected keyword argument 'dtype'"
+_OF_GENERATE = "ValueError: The following `model_kwargs` are not used by the model: ['dtype']…"
 
 FIX = Fix(
     title="TypeError: LlamaForCausalLM.__init__() got an unexpected keyword argument 'dtype'",
@@ -45,10 +49,11 @@ FIX = Fix(
     group="removed-names",
     everyone="only after the release has raised this TypeError, or where the first call would raise",
     exempt=TENSORFLOW,
-    errors=(*(UNKNOWN.format(name) for name in ("dtype", *NEUTRAL)), _OF_A_PIPELINE),
+    errors=(*(UNKNOWN.format(name) for name in ("dtype", *NEUTRAL)), _OF_A_PIPELINE, _OF_GENERATE),
 )
 
 _PIPELINE = "transformers.pipelines:pipeline"
+_CALL = "transformers.pipelines.base:Pipeline.__call__"
 
 
 def _renamed(arguments: dict[str, Any]) -> bool:
@@ -65,25 +70,46 @@ FIX.wraps((f"{MODEL}.from_pretrained", "<4.56.0"), (f"{MODEL}._from_config", "<4
 )
 
 
+_again: WeakKeyDictionary[Any, Callable[[], Any]] = WeakKeyDictionary()
+"""How to make each pipeline in the words of the release."""
+
+
 @FIX.wraps((_PIPELINE, "<4.56.0"))
 def by_the_name_of_the_release(original: Callable[..., Any]) -> Callable[..., Any]:
     """Around the function that makes a pipeline."""
 
     def pipeline(*args: Any, **kwargs: Any) -> Any:
-        if "dtype" not in kwargs or kwargs.get("torch_dtype") is not None:
+        if kwargs.get("dtype") is None or kwargs.get("torch_dtype") is not None:
             return original(*args, **kwargs)
+        words = {("torch_dtype" if name == "dtype" else name): value for name, value in kwargs.items()}
         try:
             made = original(*args, **kwargs)
-            if not _would_generate_with(made, kwargs["dtype"]):
-                return made
         except TypeError as error:
             if not scope.is_declared(error, FIX.id, (_OF_A_PIPELINE,)):
                 raise
-        made = None  # one model at a time
-        kwargs["torch_dtype"] = kwargs.pop("dtype")
-        return original(*args, **kwargs)
+        else:
+            if _hands_on(made, kwargs["dtype"]):
+                _again[made] = partial(original, *args, **words)
+            return made
+        return original(*args, **words)
 
     return pipeline
+
+
+@FIX.wraps((_CALL, "<4.56.0"), fingerprint_of=(_PIPELINE,), on_error=(_OF_GENERATE,))
+def with_its_model(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The call of a pipeline, whose model gets the dtype that ``generate`` has refused."""
+
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - its name
+        again = _again.pop(self, None)
+        if again is not None:
+            self.model = None  # one model at a time
+            self.model = again().model
+            for handed in (self._forward_params, self._forward_params.get("generate_kwargs") or {}):
+                handed.pop("dtype", None)
+        return original(self, *args, **kwargs)
+
+    return __call__
 
 
 @FIX.recognises
@@ -99,12 +125,8 @@ def is_broken(function: ast.AST) -> bool:
     return makes and not occurs('kwargs.pop("dtype", __DEFAULT)', function)
 
 
-def _would_generate_with(pipeline: Any, dtype: Any) -> bool:
-    """Whether a pipeline of the library hands the argument to ``generate``, which refuses it at the first call."""
-    import transformers
-
-    generates = getattr(type(getattr(pipeline, "model", None)), "generate", None)
-    if not type(pipeline).__module__.startswith("transformers.") or generates is None:
-        return False
-    handed = {**pipeline._forward_params, **pipeline._forward_params.get("generate_kwargs", {})}
-    return handed.get("dtype") is dtype and generates is transformers.GenerationMixin.generate
+def _hands_on(pipeline: Any, dtype: Any) -> bool:
+    """Whether a pipeline of the library gives the argument to ``generate``, which refuses it."""
+    parameters = getattr(pipeline, "_forward_params", {})
+    handed = {**parameters, **(parameters.get("generate_kwargs") or {})}
+    return type(pipeline).__module__.startswith("transformers.") and handed.get("dtype") is dtype

@@ -73,15 +73,9 @@ def forget(fix: str) -> None:
 def would_end(error: type[BaseException]) -> bool:
     """Whether an error in the function of the library that asks would end the program.
 
-    Handlers of the program count that are around its call of the library, not those in the library itself.
+    Handlers around the program's call of the library count, and those of its methods that run within the library.
     """
-    frame = sys._getframe(2)
-    outermost = frame
-    while frame.f_back is not None:
-        if str(frame.f_globals.get("__name__")).partition(".")[0] == "transformers":
-            outermost = frame
-        frame = frame.f_back
-    return sys.version_info >= (3, 14) or not asking.is_handled(error, outermost.f_back)
+    return sys.version_info >= (3, 14) or not asking.is_handled(error, sys._getframe(1), library="transformers")
 
 
 def is_of_the_library(function: Any) -> bool:

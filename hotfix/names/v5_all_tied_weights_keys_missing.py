@@ -48,21 +48,54 @@ FIX.edits(
     ("transformers.modeling_utils:PreTrainedModel.init_weights", ">=5.0.0"),
     old="self.tie_weights(recompute_mapping=False)",
     new=f"""
-        from {__name__} import work_out
-        work_out(self)
-        self.tie_weights(recompute_mapping=False)
+        from {__name__} import has_tied, refresh
+        refresh(self)
+        try:
+            self.tie_weights(recompute_mapping=False)
+        except AttributeError as _hotfix_error:
+            if not has_tied(self, _hotfix_error):
+                raise
     """,
 )
 
+_KEYS = "all_tied_weights_keys"
 _of_a_part: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """What a model got that may have received modules since."""
 
 
 def work_out(model: Any) -> None:
     """Give a model the sources of its tied weights by name, unless it has them or the program does without."""
-    known = getattr(model, "all_tied_weights_keys", None)
-    if known is not None and known is not _of_a_part.get(model):
-        return
-    if known is not None or overrides.would_end(AttributeError):
+    refresh(model)
+    if getattr(model, _KEYS, None) is None and overrides.would_end(AttributeError):
+        _give(model)
+
+
+def refresh(model: Any) -> None:
+    """Work out anew what a model got here, if it did."""
+    known = getattr(model, _KEYS, None)
+    if known is not None and known is _of_a_part.get(model):
+        _give(model)
+
+
+def has_tied(model: Any, error: AttributeError) -> bool:
+    """Whether an error was about the missing attribute, which the model has now, and its weights are tied.
+
+    Args:
+        model: the model.
+        error: of its `tie_weights`.
+    """
+    is_about_it = f"no attribute '{_KEYS}'" in str(error) and getattr(model, _KEYS, None) is None
+    if not is_about_it or not overrides.would_end(AttributeError) or not _give(model):
+        return False
+    how = {"recompute_mapping": False} if overrides.takes(model.tie_weights, "recompute_mapping") else {}
+    model.tie_weights(**how)
+    return True
+
+
+def _give(model: Any) -> bool:
+    try:
         keys = model.get_expanded_tied_weights_keys(all_submodels=True)
-        model.all_tied_weights_keys = _of_a_part[model] = keys
+    except Exception:  # the release's own error, about what is missing, says more
+        return False
+    model.all_tied_weights_keys = _of_a_part[model] = keys
+    return True

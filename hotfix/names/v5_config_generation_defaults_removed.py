@@ -207,9 +207,16 @@ def keep(config: Any, kwargs: dict[str, Any]) -> None:
     defaults = _defaults(type(config))
     names = (*OF_GENERATION, *(("use_cache",) if _is_of_others(type(config)) else ()))
     given = {name: kwargs[name] for name in names if name in kwargs}
-    given = {name: value for name, value in given.items() if defaults.get(name, _GIVEN) != value}
+    given = {name: value for name, value in given.items() if _differ(defaults.get(name, _GIVEN), value)}
     if given:
         vars(config)[_GIVEN] = given  # so that copies have them, too
+
+
+def _differ(one: Any, other: Any) -> bool:
+    try:
+        return bool(one != other)
+    except Exception:  # arrays, for instance
+        return True
 
 
 @FIX.accompanies(f"{CONFIG}._remove_keys_not_serialized")
@@ -279,7 +286,9 @@ def gone_by(original: Callable[..., Any]) -> Callable[..., Any]:
 def _given(config: Any) -> dict[str, Any]:
     """The given arguments that differ from the defaults of 4.57.6."""
     given = vars(config).get(_GIVEN, {}).items() if _is_of_others(type(config)) else ()
-    return {name: value for name, value in given if value is not None and value != OF_GENERATION.get(name, value)}
+    return {
+        name: value for name, value in given if value is not None and _differ(OF_GENERATION.get(name, value), value)
+    }
 
 
 @FIX.adds((f"{CONFIG}.__getattr__", ">=5.0.0"))

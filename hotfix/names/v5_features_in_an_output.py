@@ -138,6 +138,15 @@ def _equip(kind: type) -> bool:
     return True
 
 
+def _further(output: Any, name: str) -> Any:
+    """The method that an object has from a class after the library's, such as a mix-in of the program's; or None."""
+    order = type(output).__mro__
+    after = order[next(place for place, kind in enumerate(order) if kind in _equipped) + 1 :]
+    # None of the library's classes has one of these.
+    owner = next((kind for kind in after if kind is not object and name in vars(kind) and kind not in _equipped), None)
+    return None if owner is None else vars(owner)[name].__get__(output, type(output))
+
+
 def _is_of_features(output: Any) -> bool:
     return _returned.get(id(output), _noted) is output
 
@@ -159,6 +168,9 @@ def _note(output: Any, name: str, frame: types.FrameType) -> None:
 
 def _attribute(self: Any, name: str) -> Any:
     """What the features have under a name that the object lacks."""
+    further = _further(self, "__getattr__")
+    if further is not None:
+        return further(name)
     if asked.is_compiling():
         raise asked.missing(self, type(self), name)
     if _is_of_features(self):
@@ -178,6 +190,9 @@ def _attribute(self: Any, name: str) -> Any:
 
 def _listed(self: Any) -> list[str]:
     """The names of an object, without those that it has from here."""
+    further = _further(self, "__dir__")
+    if further is not None:
+        return list(further())
     ours = next(_equipped[kind] for kind in type(self).__mro__ if kind in _equipped)
     return [
         name
@@ -236,6 +251,9 @@ class _Operator:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
+        further = _further(instance, self.name)
+        if further is not None:
+            return further
         if not asked.is_compiling() and asking.asker(sys._getframe(1), self.name) != "unknown":
             raise asked.missing(instance, type(instance), self.name)
         return partial(self.apply, instance)

@@ -250,26 +250,24 @@ def is_handled(fix: str, error: type[BaseException], frame: Any, library: str = 
         fix: id of the fix.
         error: the class of the error.
         frame: the frame that raises it, or calls the code that does.
-        library: the package that was asked for something by its name; any handler of its caller counts.
+        library: the package that raises it or was asked for something by its name; any handler of its callers counts.
     """
     if sys.version_info >= (3, 14) or not asking.is_handled(error, frame, library=library):
         return False
     return not leave_alone(fix, f"the program handles the {error.__name__} itself")
 
 
-def caller_of(library: str) -> Any:
-    """The frame of the program that called a library: the one above its outermost frame; None if there is none.
+def is_handled_around(fix: str, error: type[BaseException], library: str = "transformers") -> bool:
+    """Whether the program handles an error of a library, around its call or within it.
+
+    A method of the program may run within the library, as a hook or an override, and have a handler of its own.
 
     Args:
+        fix: id of the fix.
+        error: the class of the error.
         library: name of the package.
     """
-    frame: Any = sys._getframe(1)
-    caller = frame.f_back
-    while frame is not None:
-        if str(frame.f_globals.get("__name__")).partition(".")[0] == library:
-            caller = frame.f_back
-        frame = frame.f_back
-    return caller
+    return is_handled(fix, error, sys._getframe(1), library)
 
 
 def _matches(error: BaseException, pattern: str) -> bool:

@@ -8,12 +8,14 @@ Cause     The name belongs to a class of 4.x, for which the new way of reading f
 Releases  5.0.0 to before 5.17.0; `AutoTokenizer` and `RobertaTokenizer` are right
 Upstream  deepchem#4912 (5.17.0 deletes the class; the name means `RobertaTokenizer`)
 Here      The class builds the tokenizer that `RobertaTokenizer` builds from the same files. A subclass with a
-          constructor, or a model, of its own is left alone.
+          constructor, or a model, of its own is left alone, and so is a tokenizer.json that is not RoBERTa's: one
+          without merges, or with another pre-tokenizer or post-processor.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 from typing import Any, Callable
 
@@ -25,7 +27,8 @@ FIX = Fix(
     kind="silent",
     upstream=("deepchem#4912",),
     fixed_in="5.17.0",
-    everyone="only for this class and subclasses that build nothing themselves; no other reading of its files is right",
+    everyone="only for this class and subclasses that build nothing themselves, and for files of RoBERTa's kind, which "
+    "the release cannot read rightly",
     exempt={
         "transformers.models.*_fast:*.__init__": "4.x reads its files itself",
         **{
@@ -59,9 +62,9 @@ def read_whole(original: Callable[..., Any]) -> Callable[..., Any]:
     return convert_to_native_format
 
 
-@FIX.wraps((f"{_OLD}.__init__", _RELEASES))
+@FIX.wraps((f"{_OLD}.__init__", _RELEASES), on_error=(*FIX.errors, "ImportError: …protobuf…"))
 def from_two_files(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Around the constructor, which programs call with the two files."""
+    """The constructor, which programs call with the two files."""
 
     def __init__(self: Any, vocab_file: Any = None, merges_file: Any = None, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         made = args or kwargs.get("tokenizer_file") or kwargs.get("tokenizer_object") or kwargs.get("vocab")
@@ -94,7 +97,7 @@ def _is_old(cls: Any) -> bool:
 def _built(kwargs: dict[str, Any]) -> dict[str, Any]:
     """The arguments with the tokenizer of `RobertaTokenizer` in the place of the files; empty if these are missing."""
     files = {name: kwargs[name] for name in _FILES if kwargs.get(name) is not None and os.path.isfile(kwargs[name])}
-    if "tokenizer_file" not in files and len(files) < 2:
+    if not _is_of_roberta(files["tokenizer_file"]) if "tokenizer_file" in files else len(files) < 2:
         return {}
     from transformers.models.roberta.tokenization_roberta import RobertaTokenizer
 
@@ -102,3 +105,11 @@ def _built(kwargs: dict[str, Any]) -> dict[str, Any]:
     settings = {name: kwargs[name] for name in ("add_prefix_space", "trim_offsets") if name in kwargs}
     whole = RobertaTokenizer(**{**read, **settings})
     return {**{name: kwargs[name] for name in kwargs if name not in _FILES}, "tokenizer_object": whole._tokenizer}
+
+
+def _is_of_roberta(file: str) -> bool:
+    """Whether a tokenizer.json has merges, and the pre-tokenizer and post-processor of `RobertaTokenizer`."""
+    with open(file, encoding="utf-8") as opened:
+        parts = json.load(opened)
+    kinds = [(parts.get(name) or {}).get("type") for name in ("model", "pre_tokenizer", "post_processor")]
+    return kinds == ["BPE", "ByteLevel", "RobertaProcessing"] and bool(parts["model"].get("merges"))

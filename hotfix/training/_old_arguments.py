@@ -138,6 +138,28 @@ def _kept(value: Any, kwargs: dict[str, Any]) -> bool:
     return True
 
 
+_GIVEN_FOLDER = "_logging_dir_was_given"
+
+
+def keep(arguments: Any, old: dict[str, Any]) -> None:
+    """Let given values be read from an object under their old names.
+
+    Args:
+        arguments: the training arguments.
+        old: the values by name.
+    """
+    for name, value in old.items():
+        vars(arguments).setdefault(name, value)
+    if old.get("logging_dir") is not None:
+        vars(arguments)[_GIVEN_FOLDER] = True
+
+
+def folder_of(arguments: Any) -> Any:
+    """The folder for TensorBoard if the constructor has received one; an attribute that was set later is the user's."""
+    own = getattr(arguments, "__dict__", {})
+    return own.get("logging_dir") if own.get(_GIVEN_FOLDER) is True else None
+
+
 _TRANSLATIONS: dict[str, Callable[[Any, dict[str, Any]], bool]] = {
     "warmup_ratio": _warmup,
     "dispatch_batches": partial(_accelerator, "dispatch_batches"),

@@ -18,12 +18,12 @@ import json
 import sys
 from dataclasses import fields
 from typing import Any, Optional
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
 
-from ._old_arguments import WITHOUT_EFFECT, fields_of, has_lost_arguments, without_old_names
+from ._old_arguments import WITHOUT_EFFECT, fields_of, has_lost_arguments, keep, without_old_names
 
 FIX = Fix(
     title="ValueError: Some specified arguments are not used by the HfArgumentParser: ['--evaluation_strategy', 'no']",
@@ -75,8 +75,8 @@ FIX.edits(
 )
 
 
-_given: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
-"""What each parser was given under old names, until its objects are made."""
+_given: dict[int, tuple[Any, dict[str, Any]]] = {}
+"""What each parser was given under old names, until its objects are made; parsers need not have a hash."""
 
 
 def parsed(parser: Any, args: Optional[list[str]], asks_for_the_rest: bool) -> tuple[Any, list[str]]:
@@ -87,7 +87,7 @@ def parsed(parser: Any, args: Optional[list[str]], asks_for_the_rest: bool) -> t
         args: the strings, or None for those of the process.
         asks_for_the_rest: whether the caller gets the strings that remain.
     """
-    _given.pop(parser, None)
+    _given.pop(id(parser), None)
     namespace, rest = parser.parse_known_args(args=args)
     if asks_for_the_rest or not rest:
         return namespace, rest
@@ -107,7 +107,7 @@ def renamed(parser: Any, given: dict[str, Any], allows_more: bool) -> dict[str, 
         given: keys and values.
         allows_more: whether the caller allows keys that are not used.
     """
-    _given.pop(parser, None)
+    _given.pop(id(parser), None)
     every = {field.name for kind in parser.dataclass_types for field in fields(kind) if field.init}
     unknown = {name: value for name, value in given.items() if name not in every}
     if allows_more or not unknown:
@@ -120,9 +120,9 @@ def renamed(parser: Any, given: dict[str, Any], allows_more: bool) -> dict[str, 
 
 def kept(parser: Any, made: Any) -> Any:
     """An object that the parser has made: the given values can be read from it under their old names."""
-    if _is_of_training(type(made)):
-        for name, value in _given.get(parser, {}).items():
-            vars(made).setdefault(name, value)
+    reference, old = _given.get(id(parser), (None, {}))
+    if old and reference() is parser and _is_of_training(type(made)):
+        keep(made, old)
     return made
 
 
@@ -141,7 +141,8 @@ def _in_words_of_the_release(parser: Any, unknown: Optional[dict[str, Any]]) -> 
     made, old = without_old_names(unknown, known)
     if not made.keys() <= known or scope.is_handled(FIX.id, ValueError, sys._getframe(2)):
         return None
-    _given[parser] = old
+    number = id(parser)
+    _given[number] = ref(parser, lambda _: _given.pop(number, None)), old
     return made
 
 

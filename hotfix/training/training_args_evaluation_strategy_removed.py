@@ -18,11 +18,12 @@ Here      Renamed arguments get their new names, a ratio becomes the fraction th
 from __future__ import annotations
 
 import os
+from dataclasses import fields
 from typing import Any, Callable
 
 from hotfix.fix import Fix
 
-from ._old_arguments import fields_of, has_lost_arguments, without_old_names
+from ._old_arguments import fields_of, folder_of, has_lost_arguments, keep, without_old_names
 
 FIX = Fix(
     title="TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'",
@@ -59,10 +60,10 @@ def by_old_names(original: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments under the names that the release has for them."""
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        kwargs, old = without_old_names(kwargs, fields_of(type(self)))
-        original(self, *args, **kwargs)
-        for name, value in old.items():
-            self.__dict__.setdefault(name, value)
+        made, old = without_old_names(kwargs, fields_of(type(self)))
+        is_known = made.keys() <= {field.name for field in fields(self)}
+        original(self, *args, **(made if is_known else kwargs))  # with another unknown argument the error stays
+        keep(self, old)
 
     return init
 
@@ -75,7 +76,7 @@ def to_the_given_folder(original: Callable[..., Any]) -> Callable[..., Any]:
     """TensorBoard writes to ``logging_dir`` where the release has no such argument."""
 
     def on_train_begin(self: Any, args: Any, *rest: Any, **kwargs: Any) -> Any:
-        folder = None if "logging_dir" in fields_of(type(args)) else vars(args).get("logging_dir")
+        folder = folder_of(args)
         if folder is not None and self.logging_dir is None:
             self.logging_dir = os.path.expanduser(folder)
         return original(self, args, *rest, **kwargs)
