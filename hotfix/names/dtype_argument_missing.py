@@ -8,7 +8,8 @@ Releases  before 4.56.0
 Upstream  manga-translator-ui#180
 Here      After the error, the call is repeated with ``torch_dtype``. Arguments of newer releases that have no effect
           (``use_kernels=False``) are left out. A class that takes ``dtype`` itself gets it, as before. The same for
-          ``from_config``. A pipeline that would give ``dtype`` to ``generate`` is made a second time.
+          ``from_config``. A pipeline that would give ``dtype`` to ``generate``, or to a fast tokenizer, which refuses
+          it as well, is made a second time.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def by_the_name_of_the_release(original: Callable[..., Any]) -> Callable[..., An
             return original(*args, **kwargs)
         try:
             made = original(*args, **kwargs)
-            if not _would_generate_with(made, kwargs["dtype"]):
+            if not _would_hand_on(made, kwargs["dtype"]):
                 return made
         except TypeError as error:
             if not scope.is_declared(error, FIX.id, (_OF_A_PIPELINE,)):
@@ -99,12 +100,16 @@ def is_broken(function: ast.AST) -> bool:
     return makes and not occurs('kwargs.pop("dtype", __DEFAULT)', function)
 
 
-def _would_generate_with(pipeline: Any, dtype: Any) -> bool:
-    """Whether a pipeline of the library hands the argument to ``generate``, which refuses it at the first call."""
+def _would_hand_on(pipeline: Any, dtype: Any) -> bool:
+    """Whether a pipeline of the library hands the argument to code that refuses it at the first call."""
     import transformers
 
-    generates = getattr(type(getattr(pipeline, "model", None)), "generate", None)
-    if not type(pipeline).__module__.startswith("transformers.") or generates is None:
+    if not type(pipeline).__module__.startswith("transformers."):
         return False
+    tokenizer, fast = type(getattr(pipeline, "tokenizer", None)), transformers.PreTrainedTokenizerFast
+    refuses = getattr(tokenizer, "_batch_encode_plus", None) is fast._batch_encode_plus
+    if refuses and tokenizer.__call__ is fast.__call__ and pipeline._preprocess_params.get("dtype") is dtype:
+        return True
+    generates = getattr(type(getattr(pipeline, "model", None)), "generate", None)
     handed = {**pipeline._forward_params, **pipeline._forward_params.get("generate_kwargs", {})}
     return handed.get("dtype") is dtype and generates is transformers.GenerationMixin.generate
