@@ -24,7 +24,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     cache = DynamicCache()
     cache.update(testbed.randn(2, 2, 4, 8), testbed.randn(2, 2, 4, 8), 0)
     arguments["inputs_embeds"] = testbed.randn(2, 2, 16)
-    results["after a cache"] = create(**arguments, past_key_values=cache, position_ids=None)
+    if "chunked" not in target.qualname:  # 4.53 has other chunks after a cache, whatever the names are
+        results["after a cache"] = create(**arguments, past_key_values=cache, position_ids=None)
     arguments.update(attention_mask=None)
     results["no padding"] = create(**arguments, past_key_values=cache)
     return results
