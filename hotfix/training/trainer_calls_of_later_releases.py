@@ -78,6 +78,6 @@ def lacks_the_argument(function: ast.AST) -> bool:
     name, place, _ = NEW[function.name]
     if name in names or len(names) != place + 1:
         return False
-    return (
-        function.name == "_get_train_sampler" or names[1] in ("model", "logs") and "self.args" in ast.unparse(function)
+    return function.name == "_get_train_sampler" or (
+        names[1] in ("model", "logs") and "self.args" in ast.unparse(function)
     )

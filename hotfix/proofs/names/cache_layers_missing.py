@@ -6,7 +6,11 @@ from hotfix.names.cache_layers_missing import FIX
 from hotfix.proofs.testbed import Target, Testbed
 
 
-@FIX.case(raises="(AttributeError: .*'layers'|TypeError: .*'config')", packages={"flash-attn": None})
+@FIX.case(
+    raises="(AttributeError: .*'layers'|TypeError: .*'config')",
+    packages={"flash-attn": None},
+    oracles={"*": "4.56.0"},  # the first whose cache takes a configuration
+)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Keys and values, and the logits of a model that goes on with the cache."""
     from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM

@@ -24,10 +24,10 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             "array": words(*tokenizer.decode(batch.numpy())),
             "one": words(tokenizer.decode([1, 2])),
         }
-    count = tokenizer.add_special_tokens({"bos_token": "<s>", "extra_special_tokens": ["<x>", "<y>"]})
+    count = tokenizer.add_special_tokens({"extra_special_tokens": ["<x>"]})
     return {
         "count": torch.tensor(count),
-        "ids": torch.tensor(tokenizer("a <x> b<y>").input_ids),
+        "ids": torch.tensor(tokenizer("a <x> b<x>").input_ids),
         "special": torch.tensor(sorted(tokenizer.all_special_ids)),
-        "text": words(tokenizer.decode([1, 5, 2, 6], skip_special_tokens=True)),
+        "text": words(tokenizer.decode([1, 4, 2, 4], skip_special_tokens=True)),
     }

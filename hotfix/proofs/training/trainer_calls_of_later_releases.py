@@ -11,10 +11,15 @@ from hotfix.training.trainer_calls_of_later_releases import FIX
 
 @FIX.case(
     raises="TypeError: .*(unexpected keyword argument|positional argument)",
-    packages={"accelerate": "0.33.0", "flash-attn": None},
+    packages={"accelerate": "0.33.0", "flash-attn": None},  # one for all of these releases
+    oracles={
+        "transformers.trainer:Trainer.compute_loss": "4.46.3",
+        "transformers.trainer:Trainer.training_step": "4.46.3",
+        "transformers.trainer:Trainer.log": "4.47.1",
+    },
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """The weights afterwards."""
+    """The weights afterwards; for the sampler, the order of the rows."""
     from transformers import Trainer, TrainingArguments
 
     class Tiny(torch.nn.Module):
@@ -49,6 +54,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         settings: dict[str, Any] = {"max_steps": 2, "logging_steps": 1, "use_cpu": True, "report_to": [], "seed": 3}
         arguments = TrainingArguments(folder, **settings, disable_tqdm=True, save_strategy="no")
         trainer = mine(model, arguments, train_dataset=rows)
+        if method == "_get_train_sampler":
+            torch.manual_seed(0)
+            return {"rows": torch.tensor([*trainer._get_train_sampler(), *trainer._get_train_sampler(rows)])}
         trainer.train()
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     return {"weight": model.linear.weight, "losses": torch.tensor(losses)}
