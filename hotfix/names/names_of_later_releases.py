@@ -11,9 +11,7 @@ Here      A renamed class is an alias. A function does what it does in the first
           only write documentation or mark a kernel return what they decorate, as they do without the package
           ``kernels``. `AutoModelForMultimodalLM` knows the model types of the release's
           `AutoModelForImageTextToText` (before 4.46.1 `AutoModelForVision2Seq`), and those of sound that it has.
-          ``config.rope_parameters`` can be read where a model has one base, and not be changed; ``config.dtype`` is
-          ``torch_dtype``. What needs an algorithm of a later release (``capture_outputs``,
-          ``create_bidirectional_mask``) is not there.
+          What needs an algorithm of a later release (``capture_outputs``, ``create_bidirectional_mask``) is not there.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from functools import partial, wraps
 from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
-from hotfix.names.caches import ReadOnly
 
 FIX = Fix(
     title="ImportError: cannot import name 'PreTrainedConfig' from 'transformers'",
@@ -32,8 +29,6 @@ FIX = Fix(
     errors=(
         "AttributeError: 'AttentionInterface' object has no attribute 'get_interface'",
         "AttributeError: '…' object has no attribute 'get_parameter_or_buffer'",
-        "AttributeError: '…Config' object has no attribute 'rope_parameters'",
-        "AttributeError: '…Config' object has no attribute 'dtype'",
     ),
 )
 
@@ -53,8 +48,6 @@ SOUND = {
     "voxtral": "VoxtralForConditionalGeneration",
 }
 """The classes of `AutoModelForMultimodalLM` that take sound, by model type."""
-ROPE_TYPES = ("default", "linear", "llama3", "mrope")
-"""Those to which later releases add no numbers of their own."""
 PACKED = {"cu_seq_lens_q": None, "cu_seq_lens_k": None, "max_length_q": int, "max_length_k": int}
 """Types by key; None stands for a tensor."""
 OF_A_FORWARD = {
@@ -105,51 +98,6 @@ for _name, _original, _leaf, _file in (
     )
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Attributes of configurations.
-
-CONFIG = "transformers.configuration_utils:PretrainedConfig"
-
-
-@FIX.adds_made((f"{CONFIG}.dtype", "<4.56.0"), of_instances=True)
-def dtype(configuration_utils: Any) -> ReadOnly:
-    """Another name of ``torch_dtype``."""
-    return ReadOnly(lambda self: self.torch_dtype)
-
-
-@FIX.adds_made((f"{CONFIG}.rope_parameters", BEFORE_5), of_instances=True)
-def rope_parameters(configuration_utils: Any) -> ReadOnly:
-    """The base and the scaling of rotary embeddings, where a model has one of each."""
-
-    def rope_parameters(self: Any) -> RopeParameters:
-        """A dictionary that cannot be changed, since nothing would read it."""
-        given = self.__dict__
-        scaling = dict(given.get("rope_scaling") or {})
-        kind = scaling.get("rope_type", scaling.get("type", "default"))
-        several = ("rope_local_base_freq", "local_rope_theta", "global_rope_theta")
-        if "rope_theta" not in given or kind not in ROPE_TYPES or any(name in given for name in several):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'rope_parameters'")
-        made = {"rope_theta": given["rope_theta"], **scaling, "rope_type": "default" if kind == "mrope" else kind}
-        if given.get("partial_rotary_factor") is not None:
-            made["partial_rotary_factor"] = given["partial_rotary_factor"]
-        return RopeParameters(made)
-
-    return ReadOnly(rope_parameters)
-
-
-class RopeParameters(dict):  # type: ignore[type-arg]
-    """What a configuration says about rotary embeddings."""
-
-    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("This release has no rope_parameters: assign rope_theta and rope_scaling of the configuration.")
-
-    __setitem__ = __delitem__ = update = setdefault = pop = popitem = clear = _refuse
-
-    def __reduce__(self) -> Any:
-        """Copy and pickle it as a plain dictionary."""
-        return dict, (dict(self),)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # Initialization.
 
 
@@ -168,19 +116,13 @@ def initialization(transformers: Any) -> Any:
             return tensor
         import torch
 
-        return getattr(torch.nn.init, name)(tensor, *args, **kwargs)  # from_pretrained replaces them for a while
-
-    def copy_(tensor: Any, other: Any) -> Any:
-        """Copy values, without gradients."""
-        if getattr(tensor, "_is_hf_initialized", False):
-            return tensor
-        import torch
-
+        # Looked up at each call: from_pretrained replaces them for a while.
+        function = tensor.copy_ if name == "copy_" else partial(getattr(torch.nn.init, name), tensor)
         with torch.no_grad():
-            return tensor.copy_(other)
+            return function(*args, **kwargs)
 
-    functions = {name: partial(fill, name) for name in INITIALIZERS.split()}
-    vars(module).update(functions, copy_=copy_, __all__=[*functions, "copy_"])
+    functions = {name: partial(fill, name) for name in ("copy_", *INITIALIZERS.split())}
+    vars(module).update(functions, __all__=[*functions])
     return module
 
 

@@ -16,5 +16,4 @@ _TUPLES = "the model returns tuples of tensors"
 _LATER_LIST = "the model returns a list of numbers, which is a right answer of the release"
 _TENSOR = "the method returns a tensor, which is a right answer of the release"
 _FILE = "the constructor takes files"
-STILL_END = {
-}
+STILL_END = {}

@@ -20,8 +20,6 @@ Results = dict[str, torch.Tensor]
 def case(testbed: Testbed, target: Target) -> Results:
     """What the object does."""
     name = target.qualname.rpartition(".")[2]
-    if target.qualname.startswith("PretrainedConfig."):
-        return _attributes(name)
     given = ask(target)
     return USES.get(name, _decorates)(testbed, given)
 
@@ -41,22 +39,6 @@ class TinyConfig(PreTrainedConfig):
     )["TinyConfig"]
     made = kind.from_dict(kind(width=5).to_dict())
     return {"made": torch.tensor([made.width, issubclass(kind, base), issubclass(LlamaConfig, base)])}
-
-
-def _attributes(name: str) -> Results:
-    from transformers import AutoConfig, GPT2Config, LlamaConfig, PhiConfig
-
-    config = LlamaConfig.from_dict({**LlamaConfig(**SIZES).to_dict(), "torch_dtype": "bfloat16"})
-    if name == "dtype":
-        return {"dtype": words(str(config.dtype), str(LlamaConfig(**SIZES).dtype))}
-    scaled = AutoConfig.for_model("llama", **SIZES, rope_scaling={"type": "linear", "factor": 2.0})
-    texts = [
-        f"{config.rope_parameters['rope_type']} {config.rope_parameters['rope_theta']}",
-        f"{scaled.rope_parameters['rope_type']} {scaled.rope_parameters['factor']}",
-        f"{PhiConfig().rope_parameters['partial_rotary_factor']} {config.rope_parameters.get('factor')}",
-        str(hasattr(GPT2Config(), "rope_parameters")),
-    ]
-    return {"parameters": words(*texts)}
 
 
 def _tokenizer(testbed: Testbed, given: Any) -> Results:
