@@ -9,7 +9,7 @@ from hotfix.proofs.testbed import Target, Testbed
 @FIX.case(
     raises="(AttributeError: .*'layers'|TypeError: .*'config')",
     packages={"flash-attn": None},
-    oracles={"*": "4.56.0"},  # the first whose cache takes a configuration
+    oracles={"*": "4.57.6"},  # 4.56.0 takes a configuration, 4.57 has is_initialized
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Keys and values, and the logits of a model that goes on with the cache."""

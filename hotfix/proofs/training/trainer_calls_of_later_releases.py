@@ -11,7 +11,7 @@ from hotfix.training.trainer_calls_of_later_releases import FIX
 
 @FIX.case(
     raises="TypeError: .*(unexpected keyword argument|positional argument)",
-    packages={"accelerate": "0.33.0", "flash-attn": None},  # one for all of these releases
+    packages={"accelerate": "0.34.2", "flash-attn": None},  # one for all of these releases
     oracles={
         "transformers.trainer:Trainer.compute_loss": "4.46.3",
         "transformers.trainer:Trainer.training_step": "4.46.3",
