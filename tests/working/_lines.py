@@ -1,4 +1,4 @@
-"""Lines of programs for other releases, run stock and armed: what they print, and the numbers in ``docs/lines.md``."""
+"""Lines of programs for other releases, run stock and armed, and compared with the numbers in ``docs/lines.md``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 def check(file: str, release: str, still_end: Collection[str], folder: Path) -> None:
-    """What runs stock gives the same armed; what ends armed is known, and so are the numbers on the page.
+    """A line that runs stock prints the same armed, a line that ends armed is known, and the page has the numbers.
 
     Args:
         file: its name, in this folder.
@@ -45,7 +45,7 @@ def _program(cases: dict[str, str], folder: Path) -> Path:
 
 
 def _lines(program: Path, release: str, hotfix: bool) -> dict[str, str]:
-    """What each case prints, by its name."""
+    """The output of each case, by its name."""
     extras = ["accelerate==1.10.1", "pillow==11.3.0"]
     result = run(program, transformers=release, flash_attn=None, extras=extras, hotfix=hotfix).require()
     every = (line for line in result.stdout.splitlines() if line.startswith(("runs ", "ends ")))
