@@ -7,7 +7,8 @@ Releases  4.53.0 to 5.3.0
 Upstream  the names came with 5.2.0 and 5.4.0
 Here      After the TypeError, the call is repeated with the release's names. Positions that are missing follow the
           tokens in the cache. 4.53 does not take ``position_ids``: they are left out where there is a mask or a cache,
-          with which later releases do not look at them. A configuration with ``is_causal=False`` raises as before.
+          with which later releases do not look at them. A configuration with ``is_causal=False`` raises as before, and so
+          does a chunked mask, whose chunks of 4.53 are others in a padded batch.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from hotfix.fix import Fix
 MASKS = (
     "create_causal_mask",
     "create_sliding_window_causal_mask",
-    "create_chunked_causal_mask",
     "create_masks_for_generate",
 )
 
@@ -32,7 +32,7 @@ FIX = Fix(
     group="removed-names",
     prefilter="cache_position",
     errors=(
-        *(f"TypeError: {name}() got an unexpected keyword argument 'inputs_embeds'" for name in MASKS[:3]),
+        *(f"TypeError: {name}() got an unexpected keyword argument 'inputs_embeds'" for name in MASKS[:2]),
         *(f"TypeError: {name}() missing 1 required positional argument: 'cache_position'" for name in MASKS),
         "TypeError: create_masks_for_generate() missing 2 required positional arguments: 'input_embeds' and "
         "'cache_position'",
