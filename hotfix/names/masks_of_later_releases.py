@@ -7,8 +7,8 @@ Releases  4.53.0 to 5.3.0
 Upstream  the names came with 5.2.0 and 5.4.0
 Here      After the TypeError, the call is repeated with the release's names. Positions that are missing follow the
           tokens in the cache. 4.53 does not take ``position_ids``: they are left out where there is a mask or a cache,
-          with which later releases do not look at them. A configuration with ``is_causal=False`` raises as before, and so
-          does a chunked mask, whose chunks of 4.53 are others in a padded batch.
+          with which later releases do not look at them. A configuration with ``is_causal=False`` raises as before, and
+          so does a chunked mask, whose chunks of 4.53 are others in a padded batch.
 """
 
 from __future__ import annotations
