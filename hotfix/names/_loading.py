@@ -41,7 +41,8 @@ def in_words_of_the_release(fix: Fix, neutral: Neutral, translations: Translatio
         def from_pretrained(*args: Any, **kwargs: Any) -> Any:
             try:
                 return original(*args, **kwargs)
-            except TypeError as error:
+            except TypeError as _hotfix_error:  # two fixes are around one function: this handler is not the program's
+                error = _hotfix_error
                 if "__init__() got an unexpected keyword" not in str(error):
                     raise
                 words = _translated(kwargs, known, neutral, translations)

@@ -8,8 +8,8 @@ Releases  before 4.56.0
 Upstream  manga-translator-ui#180
 Here      After the error, the call is repeated with ``torch_dtype``. Arguments of newer releases that have no effect
           (``use_kernels=False``) are left out. A class that takes ``dtype`` itself gets it, as before. The same for
-          ``from_config``. A pipeline that gives ``dtype`` to ``generate`` gets its model a second time, when
-          ``generate`` has refused it.
+          ``from_config``. A pipeline that gives ``dtype`` to ``generate``, or to a fast tokenizer, gets its model a
+          second time when that has refused it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "use_kernels": (None, False),
 }
 _OF_A_PIPELINE = "TypeError: …_sanitize_parameters() got an unexpected keyword argument 'dtype'"
-_OF_GENERATE = "ValueError: The following `model_kwargs` are not used by the model: ['dtype']…"
+_HANDED_ON = (
+    "ValueError: The following `model_kwargs` are not used by the model: ['dtype']…",
+    "TypeError: …_batch_encode_plus() got an unexpected keyword argument 'dtype'",
+)
 
 FIX = Fix(
     title="TypeError: LlamaForCausalLM.__init__() got an unexpected keyword argument 'dtype'",
@@ -49,7 +52,7 @@ FIX = Fix(
     group="removed-names",
     everyone="only after the release has raised this TypeError, or where the first call would raise",
     exempt=TENSORFLOW,
-    errors=(*(UNKNOWN.format(name) for name in ("dtype", *NEUTRAL)), _OF_A_PIPELINE, _OF_GENERATE),
+    errors=(*(UNKNOWN.format(name) for name in ("dtype", *NEUTRAL)), _OF_A_PIPELINE, *_HANDED_ON),
 )
 
 _PIPELINE = "transformers.pipelines:pipeline"
@@ -88,7 +91,7 @@ def by_the_name_of_the_release(original: Callable[..., Any]) -> Callable[..., An
             if not scope.is_declared(error, FIX.id, (_OF_A_PIPELINE,)):
                 raise
         else:
-            if _hands_on(made, kwargs["dtype"]):
+            if any(handed.get("dtype") is kwargs["dtype"] for handed in _handed_on(made)):
                 _again[made] = partial(original, *args, **words)
             return made
         return original(*args, **words)
@@ -96,16 +99,16 @@ def by_the_name_of_the_release(original: Callable[..., Any]) -> Callable[..., An
     return pipeline
 
 
-@FIX.wraps((_CALL, "<4.56.0"), fingerprint_of=(_PIPELINE,), on_error=(_OF_GENERATE,))
+@FIX.wraps((_CALL, "<4.56.0"), fingerprint_of=(_PIPELINE,), on_error=_HANDED_ON)
 def with_its_model(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The call of a pipeline, whose model gets the dtype that ``generate`` has refused."""
+    """The call of a pipeline, whose model gets the dtype that the tokenizer or ``generate`` has refused."""
 
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - its name
         again = _again.pop(self, None)
         if again is not None:
             self.model = None  # one model at a time
             self.model = again().model
-            for handed in (self._forward_params, self._forward_params.get("generate_kwargs") or {}):
+            for handed in _handed_on(self):
                 handed.pop("dtype", None)
         return original(self, *args, **kwargs)
 
@@ -125,8 +128,9 @@ def is_broken(function: ast.AST) -> bool:
     return makes and not occurs('kwargs.pop("dtype", __DEFAULT)', function)
 
 
-def _hands_on(pipeline: Any, dtype: Any) -> bool:
-    """Whether a pipeline of the library gives the argument to ``generate``, which refuses it."""
-    parameters = getattr(pipeline, "_forward_params", {})
-    handed = {**parameters, **(parameters.get("generate_kwargs") or {})}
-    return type(pipeline).__module__.startswith("transformers.") and handed.get("dtype") is dtype
+def _handed_on(pipeline: Any) -> list[dict[str, Any]]:
+    """What a pipeline of the library gives to its tokenizer, and to ``generate``."""
+    if not type(pipeline).__module__.startswith("transformers."):
+        return []
+    forward = pipeline._forward_params
+    return [pipeline._preprocess_params, forward, forward.get("generate_kwargs") or {}]

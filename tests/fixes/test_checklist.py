@@ -27,6 +27,7 @@ AN_ATTRIBUTE = "an attribute is read; what a model computes is untouched"
 NOT_CHECKPOINTED = {
     "bert-layer-attn-implementation": "an encoder alone, which nobody asks to checkpoint",
     "cache-from-batch-splits-values": NO_CACHE,
+    "cache-layers-missing": NO_CACHE,
     "calls-of-other-releases": NO_CACHE,
     "clip-tower-attributes-removed": AN_ATTRIBUTE,
     "dynamic-cache-legacy-cache-removed": NO_CACHE,
@@ -47,6 +48,7 @@ NOT_CHECKPOINTED = {
     "v5-all-tied-weights-keys-missing": "a model of one's own, which cannot checkpoint",
     "v5-generate-position-ids": NO_CACHE,
     "var-attention-dtype": "VAR has no layers that can be checkpointed",
+    "trainer-calls-of-later-releases": "a linear layer",
     "use-sliding-window-false-ignored": NO_CACHE,
 }
 NOT_COMPILED = {
@@ -65,6 +67,7 @@ NO_MODEL = {
     "flex-block-mask-batch",
     "hybrid-cache-window-hole",
     "loading-arguments-removed",
+    "masks-of-later-releases",
     "mxfp4-swiglu-limit",
     "parser-flags-removed",
     "pad-to-max-length-removed",
@@ -75,11 +78,13 @@ NO_MODEL = {
     "qwenvl-v5-stale-rope-deltas-forward",
     "remote-pad-without-padding-side",
     "rope-scaling-type-removed",
+    "tokenizer-calls-of-later-releases",
     "trainer-processing-class-missing",
     "trainer-rng-state-torch26-no-safe-globals",
     "trainer-tmp-checkpoint-rename-race",
     "training-args-eval-strategy-missing",
     "training-args-evaluation-strategy-removed",
+    "training-args-of-later-releases",
     "v5-apply-chat-template-returns-dict",
     "v5-config-generation-defaults-removed",
     "v5-gemma3-token-type-ids-required",

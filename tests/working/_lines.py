@@ -1,83 +1,52 @@
-"""What the lines in ``lines_of_4.txt`` use, and the loop that runs them: the start of the program."""
+"""Lines of programs for other releases, run stock and armed, and compared with the numbers in ``docs/lines.md``."""
 
-import os
+from __future__ import annotations
+
 import re
-import tempfile
-import warnings
+import textwrap
+from collections.abc import Collection
+from pathlib import Path
 
-import torch
-import transformers
-from PIL import Image
+from tools.testbed.run import run
 
-__all__ = ["Image"]
-
-D = tempfile.mkdtemp()
-with open(os.path.join(D, "vocab.txt"), "w") as file:
-    file.write("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "hello", "world", "."]))
-tok = transformers.BertTokenizerFast(os.path.join(D, "vocab.txt"))
-ids = torch.ones(1, 3, dtype=torch.long)
-SMALL = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-SPECIAL = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-PICTURE = {**SMALL, "image_size": 8, "patch_size": 4}
-LAYERS = {"encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16}
-LAYERS.update(encoder_attention_heads=2, decoder_attention_heads=2, decoder_start_token_id=2)
+HERE = Path(__file__).parent
 
 
-def small_llama():
-    return transformers.LlamaForCausalLM(llama_config).eval()
+def check(file: str, release: str, still_end: Collection[str], folder: Path) -> None:
+    """A line that runs stock prints the same armed, a line that ends armed is known, and the page has the numbers.
+
+    Args:
+        file: its name, in this folder.
+        release: of transformers.
+        still_end: names of lines that may end with hotfix, in any release.
+        folder: an empty one.
+    """
+    _, *parts = re.split(r"^== (\w+)\n", (HERE / file).read_text("utf-8"), flags=re.M)
+    cases = dict(zip(parts[::2], parts[1::2]))
+    assert still_end <= cases.keys()
+    program = _program(cases, folder)
+    stock, armed = (_lines(program, release, hotfix) for hotfix in (False, True))
+    assert stock.keys() == armed.keys() == cases.keys()
+    differ = [(line, armed[name]) for name, line in stock.items() if line.startswith("runs") and armed[name] != line]
+    assert not differ
+    assert {name for name, line in armed.items() if line.startswith("ends")} <= {*still_end}
+    counts = [sum(line.startswith("runs") for line in every.values()) for every in (stock, armed)]
+    page = (HERE.parents[1] / "docs" / "lines.md").read_text("utf-8")
+    section = page.partition(f"`tests/working/{file}`")[2].partition("\n## ")[0]
+    assert f"| {release} | {counts[0]} | {counts[1]} |" in section
 
 
-def small_bert(kind):
-    return getattr(transformers, f"Bert{kind}")(bert_config).eval()
+def _program(cases: dict[str, str], folder: Path) -> Path:
+    functions = [f"def {name}():\n{textwrap.indent(body.strip(), '    ')}\n\n\n" for name, body in cases.items()]
+    written = folder / "program.py"
+    start = (HERE / "_lines_start.py").read_text("utf-8")
+    written.write_text(f"{start}\n\n{''.join(functions)}main([{', '.join(cases)}])\n", encoding="utf-8")
+    return written
 
 
-def small_bart():
-    config = transformers.BartConfig(vocab_size=8, d_model=16, **LAYERS, **SPECIAL)
-    return transformers.BartForConditionalGeneration(config)
-
-
-def small_t5():
-    sizes = {"d_model": 8, "d_ff": 8, "num_layers": 1, "num_heads": 2, "d_kv": 4, "decoder_start_token_id": 0}
-    return transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=16, **sizes)).eval()
-
-
-def small_gpt2():
-    return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=16, n_embd=8, n_layer=1, n_head=2)).eval()
-
-
-def small_vit():
-    return transformers.ViTModel(transformers.ViTConfig(**PICTURE)).eval()
-
-
-def small_clip():
-    text = {**SMALL, "vocab_size": 64, "eos_token_id": 2}
-    return transformers.CLIPModel(transformers.CLIPConfig(text_config=text, vision_config=PICTURE, projection_dim=8))
-
-
-def small_clip_text():
-    return transformers.CLIPTextModel(transformers.CLIPTextConfig(vocab_size=64, eos_token_id=2, **SMALL))
-
-
-def small_clip_vision():
-    return transformers.CLIPVisionModel(transformers.CLIPVisionConfig(**PICTURE))
-
-
-def small_whisper():
-    sizes = {"vocab_size": 64, "d_model": 16, "num_mel_bins": 8, "max_source_positions": 20, "max_target_positions": 16}
-    config = transformers.WhisperConfig(suppress_tokens=[], begin_suppress_tokens=[], **sizes, **LAYERS, **SPECIAL)
-    return transformers.WhisperForConditionalGeneration(config)
-
-
-def main(cases):
-    global llama_config, bert_config
-    for case in cases:
-        sizes = {"vocab_size": 64, "num_key_value_heads": 2, **SPECIAL}
-        llama_config = transformers.LlamaConfig(**{**SMALL, "num_hidden_layers": 2}, **sizes)
-        bert_config = transformers.BertConfig(vocab_size=8, **SMALL)
-        warnings.simplefilter("ignore")
-        torch.manual_seed(0)
-        try:
-            result = case()
-            print("runs", case.__name__, re.sub(r"0x[0-9a-f]+|/tmp/\w+|\s+", " ", repr(result))[:300])
-        except Exception as error:
-            print("ends", case.__name__, type(error).__name__, str(error).replace("\n", " ")[:150])
+def _lines(program: Path, release: str, hotfix: bool) -> dict[str, str]:
+    """The output of each case, by its name."""
+    extras = ["accelerate==1.10.1", "pillow==11.3.0"]
+    result = run(program, transformers=release, flash_attn=None, extras=extras, hotfix=hotfix).require()
+    every = (line for line in result.stdout.splitlines() if line.startswith(("runs ", "ends ")))
+    return {line.split()[1]: line for line in every}
