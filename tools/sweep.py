@@ -44,7 +44,7 @@ from packaging.version import Version
 
 from hotfix.errors import Refusal
 from hotfix.fix import Fix, Target
-from hotfix.patching import code
+from hotfix.patching import code, presence
 from hotfix.versions import source
 
 from . import evidence, wheels
@@ -813,9 +813,11 @@ def _states(
             states[version] = known[version]
     if target.way.adds_name:
         # Releases older than a name have not lost it; and if a name is missing twice, a fix may be for one period only.
+        # No release has had a method that every class inherits: which of them need it, the fix declares.
         declared = set(evidence.declared(target, releases))
+        inherited = target.qualname.rpartition(".")[2] in presence.OF_EVERY_CLASS
         for lacks, run in groupby(releases, key=lambda version: states[version][0] == "broken"):
-            lacking = list(run)
+            lacking = [version for version in run if not inherited or version not in declared]
             if lacks and not declared.intersection(lacking):
                 states.update((version, ("absent", "")) for version in lacking)
     return states

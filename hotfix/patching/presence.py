@@ -7,8 +7,10 @@ from typing import Any
 
 from .._support.words import parts
 
-OF_EVERY_CLASS = ("__getattr__", "_load_from_state_dict")
+OF_EVERY_CLASS = ("__getattr__", "__new__", "_load_from_state_dict")
 """Methods that Python and torch look up, not the program: an added one decides by what it receives."""
+
+_INHERITED_BY_ALL = ("__new__", "_load_from_state_dict")
 
 _CLASS_DICT: Any = vars(type)["__dict__"]
 
@@ -16,7 +18,7 @@ _CLASS_DICT: Any = vars(type)["__dict__"]
 def has(module: types.ModuleType, qualname: str) -> bool:
     """Whether a loaded module has a name, its class a member (own or inherited), or its dictionary a key.
 
-    A class that inherits torch's way of loading has none of its own.
+    A class that inherits torch's way of loading, or Python's way of making objects, has none of its own.
 
     It does not trigger lazy imports.
     """
@@ -27,7 +29,9 @@ def has(module: types.ModuleType, qualname: str) -> bool:
     if isinstance(owner, dict):
         return name in owner
     if isinstance(owner, type):
-        inherited = [] if name == "_load_from_state_dict" else owner.__mro__
+        inherited = [] if name in _INHERITED_BY_ALL else owner.__mro__
+        if getattr(_CLASS_DICT.__get__(owner).get(name), "is_at_rest", False):  # it remains of one that was added
+            return False
         return any(name in _CLASS_DICT.__get__(kind) for kind in (owner, *inherited))
     return owner is None or name in vars(owner) or name in lazy_names(owner)
 

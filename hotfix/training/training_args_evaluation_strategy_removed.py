@@ -10,9 +10,9 @@ Upstream  Whisper-Finetune#112, course#987, llm-book#56 and three more (not put 
 Here      Renamed arguments get their new names, a ratio becomes the fraction that ``warmup_steps`` takes (on 5.x to
           5.14.1 as well, which take 1.0 for one step), and values without effect are left out. TensorBoard writes to
           ``logging_dir``. An argument without a successor raises as before, as does a value that the release refuses.
-          The given value can be read from the object under its old name. `Seq2SeqTrainingArguments` as well;
-          dataclasses that inherit from either have constructors of their own, which are not changed.
-          ``parser-flags-removed`` deals with what a script parses.
+          The given value can be read from the object under its old name. `Seq2SeqTrainingArguments` as well.
+          ``training-args-subclass-arguments`` deals with dataclasses that inherit from either, and
+          ``parser-flags-removed`` with what a script parses.
 """
 
 from __future__ import annotations
