@@ -51,7 +51,6 @@ STILL_END = {
     "m_assisted": "gone since 4.46",
     "m_betterT": "the code is in optimum",
     "m_clip_text": _LAYOUT,
-    "m_ext": "the third argument has another meaning up to 5.16",
     "m_flags": _MEANING,
     "m_greedy": "gone since 4.46",
     "m_past_tuple_in": _TUPLES,
