@@ -6,12 +6,12 @@ Cause     `TrainingArguments` has lost them. Python has generated the constructo
           library runs before it refuses an argument.
 Releases  as in ``training-args-evaluation-strategy-removed``, from 4.51.0 on
 Upstream  not put back
-Here      The same translations. What does run is ``__new__``, which the class inherits. Where it sees that a generated
-          constructor is about to refuse arguments that all have a translation, the object gets a class derived for this
-          call; its constructor takes the TypeError, gives the object its own class again, and repeats the call in the
-          words of the release. ``__init__``, fields and signature of the program's class are what they are without
-          hotfix. Constructors that are not generated, a metaclass, ``__init_subclass__`` and ``__new__`` of the
-          program's own are left alone.
+Here      The same translations. Python calls ``__new__``, which is inherited, before the constructor. If a generated
+          constructor is about to refuse arguments that all have a translation, ``__new__`` gives the object a class
+          derived for this call. Its constructor takes the TypeError, restores the class of the object, and repeats the
+          call with the release's names. ``__init__``, fields and signature of the program's class stay the same. A
+          constructor that is not generated, a metaclass, and the program's own ``__init_subclass__`` or ``__new__``
+          are left alone.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ FIX = Fix(
 
 @FIX.adds_made(("transformers.training_args:TrainingArguments.__new__", ">=4.51.0"))
 def making(training_args: Any) -> Any:
-    """What makes an object of the class, or of one that inherits from it."""
+    """The method for the class and those that inherit from it."""
     _owners.add(training_args.TrainingArguments)
     return Making(training_args.TrainingArguments)
 
 
 @FIX.cleans_up
 def put_to_rest() -> None:
-    """Leave a ``__new__`` that does what that of `object` does: Python does not return to it when ours is deleted."""
+    """Leave a ``__new__`` that acts like that of `object`: Python does not return to that when ours is deleted."""
     for owner in list(_owners):
         if "__new__" not in vars(owner):
             owner.__new__ = Making(owner, is_at_rest=True)
@@ -72,7 +72,7 @@ class Making:
         return self.make
 
     def further(self, cls: type) -> Any:
-        """What makes objects of a class without this."""
+        """The inherited ``__new__`` of a class: the one after ours."""
         inherited: Any = super(self.owner, cls)
         return inherited.__new__
 
