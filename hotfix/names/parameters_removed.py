@@ -36,6 +36,7 @@ FIX = Fix(
             for row in rows
         ),
         "TypeError: Trainer._save_checkpoint() takes 3 positional arguments but 4 were given",
+        "TypeError: …_prepare_cache_for_generation() takes 6 positional arguments but 7 were given",
     ),
     exempt={
         "transformers.models.*": "an override of a single model, which other code does not call with such an argument",

@@ -63,6 +63,7 @@ NO_MODEL = {
     "deepspeed-prefetch-bucket-float",
     "dtype-argument-missing",
     "dynamic-module-dot-in-folder",
+    "extended-mask-device-by-position",
     "fa2-varlen-kwargs-ignored",
     "flex-block-mask-batch",
     "hybrid-cache-window-hole",

@@ -2,7 +2,8 @@
 
 A description names a model, a release and a symptom. The guesses are the known bugs of that model in that release, the
 ones with most words of the description first. Without a model, at least two of its words have to occur in the report of
-a bug. A guess is never called a match.
+a bug. Bugs whose report has a function or an attribute of the description come before these, for any model. A guess is
+never called a match.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _LONGEST = 300  # characters; a longer text is a log
 _FEWEST = 2  # words in common with a bug, where the description names no model
 _RELEASE = re.compile(r"(?<![\w.])v?([45]\.\d+(?:\.\d+)?)(?![\w]|\.\d)")
 _WORD = re.compile(r"[a-z][a-z0-9]+")
+_NAME = re.compile(r"\w*[a-z]_[a-z]\w*")  # of a function or an attribute
+_MOST_OF_A_NAME = 3  # bugs; a name that more bugs have says little
 _WORDS_TOO = {"auto", "bit", "git", "led", "van"}
 """Folders of models whose names are ordinary words."""
 # fmt: off
@@ -75,11 +78,13 @@ def guess(text: str, installed: Optional[Version]) -> Optional[Guess]:
     models = tuple(_models_in(text))
     words = set(_stems(_RELEASE.sub(" ", text)))
     rarity, vocabulary = _vocabulary()
+    named = {bug for name in _NAME.findall(text) for bug in _bugs_with(name)}
     ranked = []
     for bug, theirs in vocabulary.items():
         common = words & theirs
-        if _is_in(bug, release, models) and (models or len(common) >= _FEWEST):
-            ranked.append((sum(rarity[word] for word in common), bug))
+        is_named = bug in named and not _models_of(bug)
+        if _is_in(bug, release, () if is_named else models) and (models or len(common) >= _FEWEST):
+            ranked.append(((is_named, sum(rarity[word] for word in common)), bug))
     ranked.sort(key=lambda scored: scored[0], reverse=True)
     return Guess(models, release, tuple(bug for _, bug in ranked[:MOST])) if ranked else None
 
@@ -124,6 +129,15 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         parts = map(re.escape, re.findall(r"[a-z]+|\d+", model))
         patterns[model] = re.compile(r"(?<![a-z0-9])" + r"[\W_]?".join(parts) + r"(?![a-z0-9])")
     return patterns
+
+
+def _bugs_with(name: str) -> Sequence[Bug]:
+    """The bugs with a function or an attribute in their title or errors, if they are few."""
+    from .. import bugs
+
+    whole = re.compile(rf"\b{re.escape(name)}\b")
+    matches = [bug for bug in bugs.known().values() if any(map(whole.search, (bug.title, *bug.errors)))]
+    return matches if len(matches) <= _MOST_OF_A_NAME else ()
 
 
 def _is_in(bug: Bug, release: Optional[Version], models: Sequence[str]) -> bool:

@@ -108,6 +108,7 @@ _ANYBODYS = re.compile(
             r"(?:too many|not enough) values to unpack|instantiate the backend tokenizer",
             r"is invalid for input of size|[Tt]he size of tensor a",
             r"on the same device|tensors on different devices",
+            r"to\(\) received an invalid combination of arguments",
             r"pop from an empty",
             r"'(?:list|int|str|tuple|dict|function|Tensor)' object (?!has no attribute '[a-z]+_)",
             r"object has no attribute 'self_attn'",
