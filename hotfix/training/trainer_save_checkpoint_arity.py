@@ -63,7 +63,7 @@ def is_without_metrics(trainer: Any) -> bool:
         _old_overrides.is_override(method)
         and not _old_overrides.takes(method, name="metrics")
         and _old_overrides.takes(method, positional=2)
-        and not scope.is_handled(FIX.id, TypeError, scope.caller_of("transformers"))
+        and not scope.is_handled_around(FIX.id, TypeError)
     )
 
 
