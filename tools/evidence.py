@@ -27,6 +27,7 @@ from hotfix.engine.index import completed
 from hotfix.engine.index import render as render_index
 from hotfix.fix import Fix, Target
 from hotfix.proofs import load as load_proof
+from hotfix.reports.digest import RECORDED, cure_digest, sources_digest
 
 from .wheels import SWEPT
 
@@ -210,6 +211,12 @@ def entry_of(fix: Fix, module: str) -> dict[str, Any]:
     return data
 
 
+def cures_of(modules: Mapping[str, Fix]) -> dict[str, Any]:
+    """The content of ``cures.json``: the digest of each cure, and that of the files for which they hold."""
+    cures = {fix.id: cure_digest(fix) for fix in modules.values()}
+    return {"sources": sources_digest(), "cures": dict(sorted(cures.items()))}
+
+
 def by_release(entry: Mapping[str, Any], examined: Sequence[Version]) -> dict[Version, tuple[str, str]]:
     """Verdict and digest of one target for each release.
 
@@ -249,6 +256,8 @@ def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator
         yield "index.json is not sorted; run the sweep with --index"
     if index.get("fixes") and (folder / "index.json").read_text(encoding="utf-8") != render_index(index):
         yield "index.json has another digest or layout than the sweep writes; run the sweep with --index"
+    if folder == FOLDER and read(RECORDED) != cures_of(modules):
+        yield f"{RECORDED.name} is stale; run the sweep with --index"
     for fix in modules.values():
         for sentence in _file_disagreements(fix, folder / f"{fix.id}.json", examined):
             yield f"{fix.id}: {sentence}"

@@ -45,6 +45,7 @@ from packaging.version import Version
 from hotfix.errors import Refusal
 from hotfix.fix import Fix, Target
 from hotfix.patching import code
+from hotfix.reports.digest import RECORDED
 from hotfix.versions import source
 
 from . import evidence, wheels
@@ -163,6 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.index:
         examined = {package: evidence.examined_releases(index, package) for package in wheels.SWEPT}
         evidence.write(index_path, evidence.index_of(modules, examined))
+        evidence.write(RECORDED, evidence.cures_of(modules))
         return _verdict(problems, f"{index_path.name} has {len(modules)} fixes.")
     unknown = set(options.fix) - {fix.id for fix in modules.values()}
     if unknown:
@@ -194,6 +196,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             fresh["fixes"] = dict(sorted(entries.items()))
         if evidence.write(index_path, fresh):
             print(f"written: {index_path.name}")
+    if options.output == evidence.FOLDER:
+        evidence.write(RECORDED, evidence.cures_of(modules))
     problems += [problem for fix in chosen.values() for problem in _by_hand(fix, options.output / f"{fix.id}.json")]
     count = sum(map(len, examined.values()))
     spent = sum(os.times()[:4])

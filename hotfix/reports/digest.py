@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import textwrap
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
+from pathlib import Path
 from typing import Optional
 
 from .._support.memo import memo
@@ -16,6 +18,11 @@ from ..versions import source
 from ..versions.verdict import read_installed
 
 _LENGTH = 12  # hexadecimal digits
+_HOME = Path(__file__).parents[1]
+_PACKAGE = "hotfix"
+
+RECORDED = _HOME / "versions" / "cures.json"
+"""The digests of our own cures; ``python -m tools.sweep --index`` writes them."""
 
 # Modules that a cure may import but that are not part of it: the library that runs it.
 _LIBRARY = (
@@ -31,6 +38,7 @@ _LIBRARY = (
     "versions",
     "reports",
 )
+_NEVER_IN_A_CURE = ("commands", "proofs", "triggers")
 _PROOF = {"case", "recognises"}
 
 # Arguments of a fix that no proof depends on, unless its module reads them (``FIX.errors``).
@@ -47,11 +55,41 @@ def patch_set_digest(patches: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(patches).encode()).hexdigest()[:_LENGTH]
 
 
-def cure_digest(fix: Fix) -> str:
+def cure_digest(fix: Fix, module: str = "") -> str:
     """Digest of all code that a cure runs, including helpers in other modules.
 
     The report of the bug, the matcher and the proof do not count.
+
+    Args:
+        fix: the fix.
+        module: the module that declares it, if a recorded digest will do: `RECORDED` has those of our own fixes, and
+            holds as long as no file of a cure has changed. To compute the digests of all takes 0.2 s.
     """
+    return (_recorded().get(fix.id) if module.startswith(f"{_PACKAGE}.") else None) or _computed(fix)
+
+
+def sources_digest() -> str:
+    """Digest of the files of all cures, byte by byte."""
+    digest = hashlib.sha256()
+    for path in sorted(_HOME.rglob("*.py")):
+        place = path.relative_to(_HOME)
+        if len(place.parts) > 1 and place.parts[0] not in (*_LIBRARY, *_NEVER_IN_A_CURE):
+            digest.update(f"{place.as_posix()}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+@memo
+def _recorded() -> dict[str, str]:
+    """The recorded digests by id of the fix; none if they are of other files."""
+    try:
+        record = json.loads(RECORDED.read_text(encoding="utf-8"))
+        cures: dict[str, str] = record["cures"] if record["sources"] == sources_digest() else {}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return cures
+
+
+def _computed(fix: Fix) -> str:
     implementations = {id(target.implementation): target.implementation for target in (*fix.targets, *fix.companions)}
     implementations = {
         id: implementation

@@ -325,10 +325,11 @@ def make(
                     and not switches.observes
                     and not any(outcome.state in (State.DISABLED, State.FAILED) for outcome in now)
                 ):
-                    patches.append(f"{fix.id} {target} - {cure_digest(fix)}")
+                    patches.append(f"{fix.id} {target} - {cure_digest(fix, entry.module)}")
                 continue
             repaired = [outcome for outcome in now if outcome.state in (State.APPLIED, State.PENDING)]
-            patches += [f"{fix.id} {outcome.target} {outcome.source} {cure_digest(fix)}" for outcome in repaired]
+            cure = cure_digest(fix, entry.module) if repaired else ""
+            patches += [f"{fix.id} {outcome.target} {outcome.source} {cure}" for outcome in repaired]
     packages = {name: str(version) for name in PACKAGES if (version := installed.version(name))}
     patches.sort()
 

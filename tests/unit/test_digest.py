@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 import pytest
@@ -10,6 +11,9 @@ from hotfix._support import memo
 from hotfix.fix import Fix
 from hotfix.reports import digest
 from hotfix.reports.digest import cure_digest
+from hotfix.training.num_items_off_by_one import FIX
+
+FIX_MODULE = "hotfix.training.num_items_off_by_one"
 
 
 def test_imports_of_a_rewrite_count_at_any_indentation():
@@ -137,3 +141,44 @@ def test_acting_on_the_declared_errors_is_the_same_as_acting_on_these(monkeypatc
     declared = with_condition("on_error=True,", "ValueError: v")
     assert declared == with_condition("on_error=('ValueError: v',),", "ValueError: v and more")
     assert declared != with_condition("on_error=True,", "ValueError: v and more")
+
+
+def record(monkeypatch, tmp_path, sources):
+    """A record that has another digest for a real fix."""
+    path = tmp_path / "cures.json"
+    path.write_text(json.dumps({"sources": sources, "cures": {FIX.id: "0" * 12}}))
+    monkeypatch.setattr(digest, "RECORDED", path)
+    memo.forget()
+    taken = cure_digest(FIX, FIX_MODULE)
+    memo.forget()
+    return taken
+
+
+def test_a_recorded_digest_holds_while_no_file_of_a_cure_has_changed(monkeypatch, tmp_path):
+    assert record(monkeypatch, tmp_path, digest.sources_digest()) == "0" * 12
+    assert record(monkeypatch, tmp_path, "of other files") == cure_digest(FIX)
+
+
+def test_a_plugin_has_no_recorded_digest(monkeypatch, tmp_path):
+    assert record(monkeypatch, tmp_path, digest.sources_digest()) != cure_digest(FIX, "plug.cure")
+
+
+def test_the_record_is_that_of_these_cures():
+    written = json.loads(digest.RECORDED.read_text())
+    assert written["sources"] == digest.sources_digest()
+    assert written["cures"][FIX.id] == cure_digest(FIX)
+
+
+def test_every_file_of_a_cure_counts_for_the_record(monkeypatch, tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "reports").mkdir()
+    monkeypatch.setattr(digest, "_HOME", tmp_path)
+    seen = {digest.sources_digest()}
+    for text in ("a = 1\n", "a = 2\n"):
+        (tmp_path / "models" / "cure.py").write_text(text)
+        seen.add(digest.sources_digest())
+    (tmp_path / "models" / "cure.py").rename(tmp_path / "models" / "another.py")
+    seen.add(digest.sources_digest())
+    (tmp_path / "reports" / "report.py").write_text("of the library that runs it\n")
+    seen.add(digest.sources_digest())
+    assert len(seen) == 4
