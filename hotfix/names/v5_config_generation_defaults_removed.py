@@ -212,9 +212,9 @@ def keep(config: Any, kwargs: dict[str, Any]) -> None:
         vars(config)[_GIVEN] = given  # so that copies have them, too
 
 
-def _differ(one: Any, other: Any) -> bool:
+def _differ(default: Any, value: Any) -> bool:
     try:
-        return bool(one != other)
+        return bool(default != value)
     except Exception:  # arrays, for instance
         return True
 
