@@ -228,6 +228,7 @@ def test_a_lazy_package_gives_the_name_to_code_that_would_end(lab: Lab) -> None:
 
 
 def test_names_and_hints_leave_a_module_as_it_was_in_any_order(lab: Lab) -> None:
+    asked.prepare()
     for first in ("hints", "names"):
         toy = types.ModuleType("toys.toy")
         hints, other, value = Hints(), asked.Restored("other", 1), asked.Restored("gone", 2)
