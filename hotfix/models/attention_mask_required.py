@@ -1,7 +1,7 @@
 """An attention that is called without a mask raises a TypeError.
 
-Symptom   ``TypeError: Qwen2Attention.forward() missing 1 required positional argument: 'attention_mask'`` from code that
-          calls the attention of a layer with hidden states and position embeddings alone, as AutoAWQ does.
+Symptom   ``TypeError: Qwen2Attention.forward() missing 1 required positional argument: 'attention_mask'`` from code
+          that calls the attention of a layer with hidden states and position embeddings alone, as AutoAWQ does.
 Cause     The argument was optional to 4.47.1, and became required.
 Releases  4.48.0 and later; in Gemma, Gemma 2, Granite and Llama to 4.57.6
 Upstream  AutoAWQ#749, AutoAWQ#731; since 5.0.0 for some models
@@ -48,7 +48,7 @@ FIX = Fix(
     exempt={
         "transformers.models.*:*": "no release has had the default",
         **{
-            f"transformers.models.{folder}.modeling_{folder}:{name}.forward": "newer than such code, or rarely called so"
+            f"transformers.models.{folder}.modeling_{folder}:{name}.forward": "rarely called by itself"
             for folder, name in NOT_REPAIRED
         },
     },

@@ -1,8 +1,8 @@
 """A decoder layer of your own that returns a tuple ends in an error in the next layer.
 
-Symptom   ``AttributeError: 'tuple' object has no attribute 'contiguous'`` from the second layer, or another error about a
-          tuple in place of a tensor: the tutorial of TransformerEngine, and code that puts layers of before 4.54 in the
-          place of the library's.
+Symptom   ``AttributeError: 'tuple' object has no attribute 'contiguous'`` from the second layer, or another error about
+          a tuple in place of a tensor: the tutorial of TransformerEngine, and other code that puts layers written for
+          4.53 in the place of the library's.
 Cause     A layer returned a tuple, of which the model took the first element. Since 4.54.0 it returns a tensor, and the
           model passes on whatever it gets.
 Releases  4.54.0 and later, in Llama, Mistral, Qwen2 and Qwen3

@@ -1,7 +1,7 @@
 """A module in the place of a decoder layer has no ``attention_type``.
 
-Symptom   ``AttributeError: 'Catcher' object has no attribute 'attention_type'`` in the forward pass, from code that puts
-          a module of its own in the place of a layer to collect its inputs: GPTQ, AWQ, SparseGPT, Wanda, FP-Quant.
+Symptom   ``AttributeError: 'Catcher' object has no attribute 'attention_type'`` in the forward pass, from code that
+          puts a module of its own in the place of a layer to collect its inputs: GPTQ, AWQ, SparseGPT, Wanda, FP-Quant.
 Cause     The model asks each layer for the kind of its mask. To 4.52 it had one mask for all layers; since 5.4.0 it
           looks into ``config.layer_types``.
 Releases  4.53.0 to 5.3.0

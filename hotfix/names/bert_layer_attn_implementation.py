@@ -3,8 +3,8 @@
 Symptom   ``AttributeError: '_Pseudo_Bert_Config' object has no attribute '_attn_implementation'`` from code that
           builds ``BertLayer`` or ``BertEncoder`` itself: alphapeptdeep; ``AttributeError: type object 'obj' has no
           attribute '_attn_implementation'`` from MONAI, ``AttributeError: 'ConfigDict' object has no attribute
-          '_attn_implementation'`` from modelscope. From 4.54.0 on ``KeyError: None`` with a configuration of the library
-          that no model was made with, as ``BertEncoder(BertConfig())``: DeSTA 2.5.
+          '_attn_implementation'`` from modelscope. From 4.54.0 on ``KeyError: None`` with a configuration of the
+          library that no model was made with, as ``BertEncoder(BertConfig())``: DeSTA 2.5.
 Cause     The layer reads the attention implementation from the configuration. Only the library's have one, and since
           4.54.0 it is None until a model is made.
 Releases  4.41.0 to 4.57.6. From 5.0.0 on a layer reads it when it is called, and has another signature.

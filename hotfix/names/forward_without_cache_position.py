@@ -3,12 +3,12 @@
 Symptom   ``TypeError: LlavaLlamaForCausalLM.forward() got an unexpected keyword argument 'cache_position'`` in the
           first step: LLaVA and the many models that were made from it, MiniGPT4-video; ``TypeError:
           old_llama_for_causal_lm_forward() got an unexpected keyword argument 'cache_position'`` from duo-attention;
-          ``BARTDecoder.prepare_inputs_for_inference() got an unexpected keyword argument 'cache_position'`` from nougat.
+          ``BARTDecoder.prepare_inputs_for_inference() got an unexpected keyword argument 'cache_position'``: nougat.
 Cause     A class with a ``forward`` of its own inherits ``prepare_inputs_for_generation`` from the library, and what
           that returns got a key more. One that is the project's own gets the key, too.
 Releases  4.38.0 to 5.3.0
-Upstream  transformers#29426, LLaVA#1218, LLaVA#1448, nougat#228 and some twenty more; since 5.4.0 the key is left out where
-          ``forward`` does not take it
+Upstream  transformers#29426, LLaVA#1218, LLaVA#1448, nougat#228 and some twenty more; since 5.4.0 the key is left
+          out where ``forward`` does not take it
 Here      It is omitted, as in 5.4.0, for models whose ``forward`` is not the library's and accepts neither it nor
           ``**kwargs``. A model with a ``__call__`` or a hook of its own, which may remove it, is left alone. It is not
           passed to a ``prepare_inputs_for_generation`` that is not the library's and accepts neither.
@@ -17,8 +17,10 @@ Here      It is omitted, as in 5.4.0, for models whose ``forward`` is not the li
 from __future__ import annotations
 
 import ast
+import inspect
 from copy import copy
 from functools import wraps
+from types import FunctionType
 from typing import Any, Callable
 from weakref import WeakSet
 
@@ -67,7 +69,7 @@ def for_models_that_take_none(original: Callable[..., Any]) -> Callable[..., Any
             if _NAME in vars(self):
                 setattr(self, _NAME, Without(vars(self)[_NAME]))
                 _with_their_own.add(self)
-            else:
+            elif isinstance(inspect.getattr_static(type(self), _NAME), FunctionType):  # it gets the model
                 _refusing.add(type(self))
                 overrides.around(type(self), FIX.id, without_positions)
         return original(self, *args, **kwargs)
@@ -106,6 +108,7 @@ class Without:
         self.__wrapped__ = prepare
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The inputs of a step."""
         kwargs.pop("cache_position", None)
         return self.__wrapped__(*args, **kwargs)
 

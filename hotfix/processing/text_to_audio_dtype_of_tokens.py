@@ -1,7 +1,7 @@
 """The pipeline for text to audio asks a tokenizer's output for another dtype.
 
-Symptom   ``TypeError: BatchEncoding.to() got an unexpected keyword argument 'dtype'`` from ``pipeline("text-to-audio")``
-          with a model that has a tokenizer and no processor, such as VITS and MMS.
+Symptom   ``TypeError: BatchEncoding.to() got an unexpected keyword argument 'dtype'`` from
+          ``pipeline("text-to-audio")`` with a model that has a tokenizer and no processor, such as VITS and MMS.
 Cause     The inputs are moved to the dtype of the model, which only the output of a processor can be.
 Releases  5.17.0
 Upstream  diffusers-workflow#232, first fixed release 5.18.0

@@ -31,6 +31,7 @@ class Own(torch.nn.Module):
         self.linear = torch.nn.Linear(size, size)
 
     def forward(self, hidden_states: Any, *args: Any, **others: Any) -> Any:
+        """A pair."""
         return (torch.tanh(self.linear(hidden_states.contiguous())), None)
 
 
@@ -44,6 +45,7 @@ class Around(torch.nn.Module):
         self.layer = layer
 
     def forward(self, hidden_states: Any, **others: Any) -> Any:
+        """A tuple."""
         result = self.layer(hidden_states, **others)
         return result if isinstance(result, tuple) else (result,)
 

@@ -39,6 +39,7 @@ class Catcher(torch.nn.Module):
         self.behind = layer if inside else [layer]
 
     def forward(self, hidden: Any, **others: Any) -> Any:
+        """What the layer returns."""
         self.caught = {"hidden": hidden, **others}
         layer = self.behind if isinstance(self.behind, torch.nn.Module) else self.behind[0]
         return layer(hidden, **others)
