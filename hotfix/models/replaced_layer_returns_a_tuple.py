@@ -74,23 +74,20 @@ def through(module: Any, hidden_states: Any, **others: Any) -> Any:
     """
     if type(hidden_states) is not tuple:
         return module(hidden_states, **others)
-    if asked.is_compiling():
-        return module(hidden_states, **others)
     try:
         return module(hidden_states, **others)
     except (AttributeError, TypeError) as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-        if not _is_about_tuples(_hotfix_error, hidden_states) or scope.is_handled(
-            FIX.id, type(_hotfix_error), sys._getframe(1)
-        ):
-            raise
+        if not asked.is_compiling() and not _may_be_repaired(_hotfix_error, hidden_states, sys._getframe(1)):
+            raise  # torch.compile cannot trace the text or the stack
     return module(hidden_states[0], **others)
 
 
-def _is_about_tuples(error: Union[AttributeError, TypeError], hidden_states: Any) -> bool:
-    """Whether an error comes from a tuple in the place of its first element, a tensor."""
+def _may_be_repaired(error: Union[AttributeError, TypeError], hidden_states: Any, frame: Any) -> bool:
+    """Whether an error comes from a tuple in the place of a tensor, its first element, and nobody handles it."""
     import torch
 
-    return "tuple" in str(error) and len(hidden_states) > 0 and isinstance(hidden_states[0], torch.Tensor)
+    is_about_it = "tuple" in str(error) and len(hidden_states) > 0 and isinstance(hidden_states[0], torch.Tensor)
+    return is_about_it and not scope.is_handled(FIX.id, type(error), frame)
 
 
 @FIX.recognises
