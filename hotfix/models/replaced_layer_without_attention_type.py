@@ -113,7 +113,7 @@ def _inside(layer: Any) -> Any:
 
 
 def _at_its_place(layer: Any, model: Any) -> Any:
-    """What the configuration says of the places where a module is; None if they differ."""
+    """The kind that the configuration has for the place of a module; None if it is in places of several kinds."""
     kinds = getattr(model.config, "layer_types", None) or ()
     at = {kind for kind, other in zip(kinds, model.layers) if other is layer}
     return at.pop() if len(at) == 1 else None
