@@ -2,11 +2,11 @@
 
 Symptom   ``KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'``, ``AttributeError: 'NoneType'
           object has no attribute 'shape'`` or ``TypeError: 'DynamicCache' object is not subscriptable`` in the first
-          step, from remote code written before there were caches: InternLM2, ChatGLM, Qwen 1, Baichuan and others.
+          step, from remote code written before there were caches: InternLM2, ChatGLM, Qwen 1, Baichuan, ERNIE 4.5.
 Cause     ``generate()`` asked ``_supports_cache_class``, which was false unless a class said otherwise. Since 4.54.0
           every model gets an empty cache where it got None.
 Releases  4.54.0 and later; in 5.0.0 only with ``cache_implementation="dynamic"``
-Upstream  not repaired
+Upstream  ERNIE#1212 (not repaired)
 Here      If the first step fails with such an error, and the program does not handle it, ``generate()`` starts again
           and gives the model None, as in 4.53.3. With the opt-in the model gets None at once. Either happens only if
           the class of the model was not written in transformers, does not say ``_supports_cache_class = True``,
@@ -27,6 +27,7 @@ from hotfix.patching import scope
 FIX = Fix(
     title="TypeError: 'DynamicCache' object is not subscriptable, in a model that was written for tuples",
     kind="removed-api",
+    upstream=("ERNIE#1212",),
     group="removed-names",
     errors=(
         "KeyError: 'Cache only has 0 layers, attempted to access layer with index 0'",
@@ -91,7 +92,7 @@ def _does_not() -> bool:
 def _needs_a_tuple(model: Any, error: BaseException, frame: Any) -> bool:
     """Whether a model was written for tuples, failed in its first step, and the program does not handle the error."""
     return (
-        knows_tuples_only(type(model))
+        (knows_tuples_only(type(model)) or _is_all_its_own(type(model)))
         and _ASKS not in vars(model)
         and _is_first_step(error)
         and not scope.is_handled(FIX.id, type(error), frame)
@@ -113,10 +114,24 @@ def _is_first_step(error: BaseException) -> bool:
 
 
 def knows_tuples_only(cls: Any) -> bool:
-    """Whether a class of a model was written before there were caches."""
+    """Whether a class of a model was written before there were caches, and reorders tuples."""
     reorder = getattr(cls, "_reorder_cache", None)
-    own = reorder is not None and not str(reorder.__module__).startswith("transformers.")
-    if not own or getattr(cls, "_supports_cache_class", False):
+    return reorder is not None and not _is_of_the_library(reorder) and _knows_no_caches(cls)
+
+
+def _is_all_its_own(cls: Any) -> bool:
+    """Whether a class that knows no caches inherits from no model of the library, so that it got None in 4.53.3."""
+    of_models = any(base.__module__.startswith("transformers.models.") for base in cls.__mro__)
+    return not of_models and not _is_of_the_library(cls.forward) and _knows_no_caches(cls)
+
+
+def _is_of_the_library(function: Any) -> bool:
+    return str(function.__module__).startswith("transformers.")
+
+
+def _knows_no_caches(cls: Any) -> bool:
+    """Whether a class does not say that it takes a cache, and its module has none."""
+    if getattr(cls, "_supports_cache_class", False):
         return False
     names = vars(sys.modules.get(str(cls.forward.__module__), object)).values()
     # A class of caches, or a function of that module: either was imported in order to work with caches.

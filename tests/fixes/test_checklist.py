@@ -25,6 +25,7 @@ AGAINST = {"compiled": "plain", "checkpointed": "training"}
 NO_CACHE = "generation from a cache, which checkpointing switches off"
 AN_ATTRIBUTE = "an attribute is read; what a model computes is untouched"
 NOT_CHECKPOINTED = {
+    "attention-mask-required": "attention alone, which has nothing to checkpoint",
     "bert-layer-attn-implementation": "an encoder alone, which nobody asks to checkpoint",
     "cache-from-batch-splits-values": NO_CACHE,
     "cache-layers-missing": NO_CACHE,

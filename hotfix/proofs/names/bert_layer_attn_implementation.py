@@ -1,10 +1,11 @@
 """The proof: layers of BERT with a configuration of one's own, and with one of the library."""
 
+from importlib import import_module
 from typing import Any
 
 import torch
 
-from hotfix.names.bert_layer_attn_implementation import FIX
+from hotfix.names.bert_layer_attn_implementation import FIX, MODELS
 from hotfix.proofs.testbed import Target, Testbed
 
 SETTINGS: dict[str, Any] = {
@@ -31,16 +32,18 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """States behind an encoder, the last tokens of one row masked."""
     from types import SimpleNamespace
 
-    from transformers import BertConfig
-    from transformers.models.bert.modeling_bert import BertEncoder, BertLayer
-
+    name = MODELS[target.module.rpartition(".modeling_")[2]]
+    modeling = import_module(target.module)
+    configuration = getattr(import_module(target.module.replace("modeling_", "configuration_")), f"{name}Config")
     states = testbed.randn(2, 5, 32, seed=1)
     mask = torch.tensor([[0.0] * 5, [0.0] * 3 + [-1e9] * 2])[:, None, None, :]
-    theirs = BertConfig(**SETTINGS, layer_norm_eps=1e-8)
-    theirs._attn_implementation = "eager"
+    chosen, unset = (configuration(**SETTINGS, layer_norm_eps=1e-8) for _ in range(2))
+    chosen._attn_implementation = "eager"
+    own = SimpleNamespace(**SETTINGS, **OTHERS)
     results = {}
-    for name, config in (("own", SimpleNamespace(**SETTINGS, **OTHERS)), ("theirs", theirs)):
-        encoder = testbed.fill(BertEncoder(config)).eval()
-        results[f"{name}: encoder"] = encoder(states, attention_mask=mask, return_dict=False)[0]
-        results[f"{name}: layer"] = testbed.fill(BertLayer(config)).eval()(states, attention_mask=mask)[0]
+    for label, config in (("own", own), ("theirs", chosen), ("theirs, of no model", unset)):
+        encoder = testbed.fill(getattr(modeling, f"{name}Encoder")(config)).eval()
+        results[f"{label}: encoder"] = encoder(states, attention_mask=mask, return_dict=False)[0]
+        layer = testbed.fill(getattr(modeling, f"{name}Layer")(config)).eval()
+        results[f"{label}: layer"] = layer(states, attention_mask=mask)[0]
     return results
