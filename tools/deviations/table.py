@@ -210,10 +210,10 @@ ACCEPTED.update(
 )
 ACCEPTED.update(
     {
-        ("ga-loss-kwargs-swallowed-vlm", "label-smoothing"): "the gradient is that of one batch; in the reference, as in "
-        "stock, label smoothing makes it as many times too large as there are micro-batches",
-        ("num-items-off-by-one", "under-autocast"): "the loss is that of the reference, and the gradients are to 1.3 %, "
-        "while those of stock differ by 17 %: half precision is rounded in another order",
+        ("ga-loss-kwargs-swallowed-vlm", "label-smoothing"): "the gradient is that of one batch; in the reference, as "
+        "in stock, label smoothing makes it as many times too large as there are micro-batches",
+        ("num-items-off-by-one", "under-autocast"): "the loss is that of the reference, and the gradients are to "
+        "1.3 %, while those of stock differ by 17 %: half precision is rounded in another order",
     }
 )
 _KEY = re.compile(r"[A-Za-z_][\w.]*")
