@@ -88,14 +88,21 @@ def _module(file: str, name: str, original: str, leaf: str) -> Callable[[Any], A
     return made
 
 
+def _under(name: str) -> Callable[[Any], Any]:
+    """A function that returns a class of the library by its name."""
+
+    def of_the_release(transformers: Any) -> Any:
+        return getattr(transformers, name)
+
+    return of_the_release
+
+
 for _name, _original, _leaf, _file in (
     ("TokenizersBackend", "PreTrainedTokenizerFast", "tokenization_utils_fast", "tokenization_utils_tokenizers"),
     ("PythonBackend", "PreTrainedTokenizer", "tokenization_utils", "tokenization_python"),
 ):
     FIX.adds_modules((f"transformers:{_file}", BEFORE_5))(_module(_file, _name, _original, _leaf))
-    FIX.adds_made((f"transformers:{_name}", BEFORE_5), only_needed=True)(
-        partial(lambda original, transformers: getattr(transformers, original), _original)
-    )
+    FIX.adds_made((f"transformers:{_name}", BEFORE_5), only_needed=True)(_under(_original))
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Initialization.
