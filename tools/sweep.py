@@ -164,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.index:
         examined = {package: evidence.examined_releases(index, package) for package in wheels.SWEPT}
         evidence.write(index_path, evidence.index_of(modules, examined))
-        evidence.write(RECORDED, evidence.cures_of(modules))
+        _record_cures(options.output, modules)
         return _verdict(problems, f"{index_path.name} has {len(modules)} fixes.")
     unknown = set(options.fix) - {fix.id for fix in modules.values()}
     if unknown:
@@ -196,8 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             fresh["fixes"] = dict(sorted(entries.items()))
         if evidence.write(index_path, fresh):
             print(f"written: {index_path.name}")
-    if options.output == evidence.FOLDER:
-        evidence.write(RECORDED, evidence.cures_of(modules))
+    _record_cures(options.output, modules)
     problems += [problem for fix in chosen.values() for problem in _by_hand(fix, options.output / f"{fix.id}.json")]
     count = sum(map(len, examined.values()))
     spent = sum(os.times()[:4])
@@ -206,6 +205,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"({spent:.1f} s of processor time), {_peak(options.jobs)}"
     )
     return _verdict(problems, "No mismatch.")
+
+
+def _record_cures(output: Path, modules: Mapping[str, Fix]) -> None:
+    """Write the digests of the cures, if the evidence is that of this checkout."""
+    if output == evidence.FOLDER:
+        evidence.write(RECORDED, evidence.cures_of(modules))
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -37,8 +37,9 @@ NOT_REPAIRED = (
 
 FIX = Fix(
     title="TypeError: Qwen2Attention.forward() missing 1 required positional argument: 'attention_mask'",
-    kind="crash",
+    kind="removed-api",
     upstream=("AutoAWQ#749", "AutoAWQ#731"),
+    group="removed-names",
     prefilter="position_embeddings",
     errors=tuple(
         f"TypeError: {name}Attention.forward() missing 1 required positional argument: 'attention_mask'"

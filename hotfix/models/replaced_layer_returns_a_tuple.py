@@ -72,13 +72,13 @@ def through(module: Any, hidden_states: Any, **others: Any) -> Any:
         hidden_states: what the layer before has returned.
         others: further arguments of a layer.
     """
-    if type(hidden_states) is not tuple:
+    if type(hidden_states) is not tuple or asked.is_compiling():  # handlers of the program cannot be traced
         return module(hidden_states, **others)
     try:
         return module(hidden_states, **others)
     except (AttributeError, TypeError) as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-        if not asked.is_compiling() and not _may_be_repaired(_hotfix_error, hidden_states, sys._getframe(1)):
-            raise  # torch.compile cannot trace the text or the stack
+        if not _may_be_repaired(_hotfix_error, hidden_states, sys._getframe(1)):
+            raise
     return module(hidden_states[0], **others)
 
 

@@ -97,13 +97,15 @@ def kind_of(layer: Any, model: Any) -> Any:
     Raises:
         AttributeError: as the release does, if the kind is not certain or the program handles the error.
     """
-    if hasattr(layer, "attention_type"):
+    if asked.is_compiling():  # handlers of the program cannot be traced
         return layer.attention_type
-    frame = None if asked.is_compiling() else sys._getframe(1)
-    kind = _inside(layer) or _at_its_place(layer, model)
-    if kind is None or (frame is not None and scope.is_handled(FIX.id, AttributeError, frame)):
-        return layer.attention_type  # raises
-    return kind
+    try:
+        return layer.attention_type
+    except AttributeError as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
+        kind = _inside(layer) or _at_its_place(layer, model)
+        if kind is None or scope.is_handled(FIX.id, AttributeError, sys._getframe(1)):
+            raise
+        return kind
 
 
 def _inside(layer: Any) -> Any:

@@ -24,6 +24,7 @@ FIX = Fix(
     errors=(
         "AttributeError: '…' object has no attribute '_attn_implementation'",
         "AttributeError: type object '…' has no attribute '_attn_implementation'",
+        "KeyError: None",
     ),
     on_error=("AttributeError: …has no attribute '_attn_implementation'", "KeyError: None"),
 )

@@ -73,8 +73,8 @@ FIX.wraps((f"{MODEL}.from_pretrained", "<4.56.0"), (f"{MODEL}._from_config", "<4
 )
 
 
-_again: WeakKeyDictionary[Any, Callable[[], Any]] = WeakKeyDictionary()
-"""How to make each pipeline in the words of the release."""
+_again: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""How to make each pipeline in the words of the release; None if its model was given as an object."""
 
 
 @FIX.wraps((_PIPELINE, "<4.56.0"))
@@ -92,7 +92,9 @@ def by_the_name_of_the_release(original: Callable[..., Any]) -> Callable[..., An
                 raise
         else:
             if any(handed.get("dtype") is kwargs["dtype"] for handed in _handed_on(made)):
-                _again[made] = partial(original, *args, **words)
+                model = args[1] if len(args) > 1 else words.get("model")
+                again = partial(original, *args, **words)
+                _again[made] = again if model is None or isinstance(model, str) else None  # an object stays as it is
             return made
         return original(*args, **words)
 
@@ -104,10 +106,11 @@ def with_its_model(original: Callable[..., Any]) -> Callable[..., Any]:
     """The call of a pipeline, whose model gets the dtype that the tokenizer or ``generate`` has refused."""
 
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - its name
-        again = _again.pop(self, None)
-        if again is not None:
-            self.model = None  # one model at a time
-            self.model = again().model
+        if self in _again:
+            again = _again.pop(self)
+            if again is not None:
+                self.model = None  # one model at a time
+                self.model = again().model
             for handed in _handed_on(self):
                 handed.pop("dtype", None)
         return original(self, *args, **kwargs)

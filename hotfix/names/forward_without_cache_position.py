@@ -2,27 +2,22 @@
 
 Symptom   ``TypeError: LlavaLlamaForCausalLM.forward() got an unexpected keyword argument 'cache_position'`` in the
           first step: LLaVA and the many models that were made from it, MiniGPT4-video; ``TypeError:
-          old_llama_for_causal_lm_forward() got an unexpected keyword argument 'cache_position'`` from duo-attention;
-          ``BARTDecoder.prepare_inputs_for_inference() got an unexpected keyword argument 'cache_position'``: nougat.
+          old_llama_for_causal_lm_forward() got an unexpected keyword argument 'cache_position'`` from duo-attention.
 Cause     A class with a ``forward`` of its own inherits ``prepare_inputs_for_generation`` from the library, and what
-          that returns got a key more. One that is the project's own gets the key, too.
+          that returns got a key more.
 Releases  4.38.0 to 5.3.0
-Upstream  transformers#29426, LLaVA#1218, LLaVA#1448, nougat#228 and some twenty more; since 5.4.0 the key is left
-          out where ``forward`` does not take it
+Upstream  transformers#29426, LLaVA#1218, LLaVA#1448 and some twenty more; since 5.4.0 the key is left out where
+          ``forward`` does not take it
 Here      It is omitted, as in 5.4.0, for models whose ``forward`` is not the library's and accepts neither it nor
-          ``**kwargs``. A model with a ``__call__`` or a hook of its own, which may remove it, is left alone. It is not
-          passed to a ``prepare_inputs_for_generation`` that is not the library's and accepts neither.
+          ``**kwargs``. A model with a ``__call__`` or a hook of its own, which may remove it, is left alone.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
 from copy import copy
 from functools import wraps
-from types import FunctionType
 from typing import Any, Callable
-from weakref import WeakSet
 
 from hotfix.fix import Fix
 from hotfix.names import overrides
@@ -30,19 +25,12 @@ from hotfix.names import overrides
 FIX = Fix(
     title="TypeError: LlavaLlamaForCausalLM.forward() got an unexpected keyword argument 'cache_position'",
     kind="crash",
-    upstream=("transformers#29426", "LLaVA#1218", "LLaVA#1448", "nougat#228"),
+    upstream=("transformers#29426", "LLaVA#1218", "LLaVA#1448"),
     fixed_in="5.4.0",
-    errors=(
-        "TypeError: …forward() got an unexpected keyword argument 'cache_position'",
-        "TypeError: …prepare_inputs_for_…() got an unexpected keyword argument 'cache_position'",
-    ),
-    everyone="only models whose own forward or preparation refuses the key: the new code tests it",
+    errors=("TypeError: …forward() got an unexpected keyword argument 'cache_position'",),
+    everyone="only models whose own forward refuses the key, which nothing takes away before: the new code tests it",
     prefilter="_validate_model",
 )
-
-_NAME = "prepare_inputs_for_generation"
-_refusing: WeakSet[type] = WeakSet()  # classes whose own method does not accept the key
-_with_their_own: WeakSet[Any] = WeakSet()  # models that got a function of their own
 
 MIXIN = "transformers.generation.utils:GenerationMixin"
 LLAMA = "transformers.models.llama.modeling_llama:LlamaForCausalLM.prepare_inputs_for_generation"
@@ -65,13 +53,6 @@ def for_models_that_take_none(original: Callable[..., Any]) -> Callable[..., Any
     def validate(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _takes_none(self) and overrides.would_end(TypeError):
             overrides.around(type(self), FIX.id, without_positions)
-        if _is_refused(self.prepare_inputs_for_generation) and overrides.would_end(TypeError):
-            if _NAME in vars(self):
-                setattr(self, _NAME, Without(vars(self)[_NAME]))
-                _with_their_own.add(self)
-            elif isinstance(inspect.getattr_static(type(self), _NAME), FunctionType):  # it gets the model
-                _refusing.add(type(self))
-                overrides.around(type(self), FIX.id, without_positions)
         return original(self, *args, **kwargs)
 
     return validate
@@ -86,36 +67,11 @@ def without_positions(model: Any, prepare: Callable[..., Any], *args: Any, **kwa
         args: its arguments.
         kwargs: its arguments.
     """
-    if type(model) in _refusing:
-        kwargs.pop("cache_position", None)
     inputs = prepare(*args, **kwargs)
     if "cache_position" in inputs and _takes_none(model):
         inputs = copy(inputs)  # the model may keep what it returns
         del inputs["cache_position"]
     return inputs
-
-
-class Without:
-    """A function that a model has got as its ``prepare_inputs_for_generation``, called without the key.
-
-    It is an object of a class, so that the model can be copied and pickled as before.
-
-    Args:
-        prepare: the function; ``generate()`` still reads its signature.
-    """
-
-    def __init__(self, prepare: Callable[..., Any]) -> None:
-        self.__wrapped__ = prepare
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The inputs of a step."""
-        kwargs.pop("cache_position", None)
-        return self.__wrapped__(*args, **kwargs)
-
-
-def _is_refused(prepare: Any) -> bool:
-    """Whether a function is not the library's, and accepts no such key."""
-    return not (overrides.is_of_the_library(prepare) or overrides.takes(prepare, "cache_position"))
 
 
 def _takes_none(model: Any) -> bool:
@@ -131,14 +87,8 @@ def _takes_none(model: Any) -> bool:
 
 @FIX.cleans_up
 def restore() -> None:
-    """Restore the classes and the models."""
+    """Restore the classes."""
     overrides.forget(FIX.id)
-    _refusing.clear()
-    for model in list(_with_their_own):
-        ours = vars(model).get(_NAME)
-        if isinstance(ours, Without):
-            setattr(model, _NAME, ours.__wrapped__)
-    _with_their_own.clear()
 
 
 @FIX.recognises

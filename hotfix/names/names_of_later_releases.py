@@ -89,10 +89,10 @@ def _module(file: str, name: str, original: str, leaf: str) -> Callable[[Any], A
 
 
 def _under(name: str) -> Callable[[Any], Any]:
-    """A function that returns a class of the library by its name."""
+    """A function that returns a class of a module by its name."""
 
-    def of_the_release(transformers: Any) -> Any:
-        return getattr(transformers, name)
+    def of_the_release(module: Any) -> Any:
+        return getattr(module, name)
 
     return of_the_release
 
@@ -102,7 +102,9 @@ for _name, _original, _leaf, _file in (
     ("PythonBackend", "PreTrainedTokenizer", "tokenization_utils", "tokenization_python"),
 ):
     FIX.adds_modules((f"transformers:{_file}", BEFORE_5))(_module(_file, _name, _original, _leaf))
-    FIX.adds_made((f"transformers:{_name}", BEFORE_5), only_needed=True)(_under(_original))
+    FIX.adds_made((f"transformers.{_leaf}:{_name}", BEFORE_5), exported_by=("transformers",), only_needed=True)(
+        _under(_original)
+    )
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Initialization.

@@ -19,6 +19,7 @@ from __future__ import annotations
 import ast
 import os
 from dataclasses import fields
+from functools import wraps
 from typing import Any, Callable
 
 from hotfix.fix import Fix
@@ -83,6 +84,7 @@ REFUSED = ("TypeError: …__init__() got an unexpected keyword argument …", f"
 def in_words_of_the_release(original: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments as the release knows them."""
 
+    @wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         known = {field.name for field in fields(self)}
         new = {name: value for name, value in kwargs.items() if name not in known and _translates(name, value)}

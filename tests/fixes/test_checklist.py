@@ -53,6 +53,10 @@ NOT_CHECKPOINTED = {
     "use-sliding-window-false-ignored": NO_CACHE,
 }
 NOT_COMPILED = {
+    **dict.fromkeys(
+        ("replaced-layer-returns-a-tuple", "replaced-layer-without-attention-type"),
+        "not repaired in a compiled model: the handlers of the program cannot be traced",
+    ),
     "clip-tower-attributes-removed": AN_ATTRIBUTE,
     "var-attention-dtype": "torch cannot trace the backward pass of xformers; tests/fixes/models/test_var.py",
 }

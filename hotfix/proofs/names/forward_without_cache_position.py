@@ -1,6 +1,5 @@
-"""The proof: a class as in LLaVA, with a `forward` of its own, a Llama as it is, and inputs prepared as in nougat."""
+"""The proof: a class in the manner of LLaVA, with a `forward` of its own, and a Llama as it is."""
 
-from types import MethodType
 from typing import Any
 
 import torch
@@ -56,33 +55,4 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         more = {"images": torch.zeros(2, 1)} if cls is Llava else {}
         results[f"{cls.__name__}: greedy"] = model.generate(prompt, **options, **more)
         results[f"{cls.__name__}: beams"] = model.generate(prompt, num_beams=2, **options, **more)
-    for place in ("model", "class"):
-        model = testbed.fill(_prepared_by(place)._from_config(config, attn_implementation="eager")).eval()
-        if place == "model":
-            model.prepare_inputs_for_generation = MethodType(tokens_alone, model)
-        results[f"prepared by the {place}: greedy"] = model.generate(prompt, **options)
-        results[f"prepared by the {place}: beams"] = model.generate(prompt, num_beams=2, **options)
     return results
-
-
-def tokens_alone(
-    model: Any,
-    input_ids: Any,
-    attention_mask: Any = None,
-    past_key_values: Any = None,
-    use_cache: Any = None,
-    position_ids: Any = None,
-    num_logits_to_keep: Any = None,
-    logits_to_keep: Any = None,
-    next_sequence_length: Any = None,
-    is_first_iteration: Any = None,
-) -> dict[str, Any]:
-    """Inputs of a step as nougat has them, with all keys of these releases but one."""
-    return {"input_ids": input_ids, "attention_mask": attention_mask, "use_cache": False}
-
-
-def _prepared_by(place: str) -> Any:
-    from transformers import LlamaForCausalLM
-
-    own = {"prepare_inputs_for_generation": tokens_alone} if place == "class" else {}
-    return type("Nougat", (LlamaForCausalLM,), own)
