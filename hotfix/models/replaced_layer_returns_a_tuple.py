@@ -8,7 +8,7 @@ Cause     A layer returned a tuple, of which the model took the first element. S
 Releases  4.54.0 and later, in Llama, Mistral, Qwen2 and Qwen3
 Upstream  TransformerEngine#2567 (not put back)
 Here      Where the next layer, or the last norm, raises such an error because it got a tuple, it is called again with
-          the first element, as in 4.53.3. A program that handles the error gets it.
+          the first element, as in 4.53.3. A program that handles the error gets it. A compiled model is left alone.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ Cause     The model asks each layer for the kind of its mask. To 4.52 it had one
 Releases  4.53.0 to 5.3.0
 Upstream  FP-Quant#20; since 5.4.0
 Here      A module without the attribute gets the kind of the layer inside of it; without such a layer, the kind that
-          ``config.layer_types`` has for its place, as in 5.4.0. A program that handles the AttributeError gets it.
+          ``config.layer_types`` has for its place, as in 5.4.0. A program that handles the AttributeError gets it. A
+          compiled model is left alone.
 """
 
 from __future__ import annotations

@@ -143,7 +143,10 @@ ACCEPTED: dict[tuple[str, str], str] = {
         "`__getattr__`, as docs/limits.md says",
     ),
     **dict.fromkeys(
-        (("automodelforvision2seq-removed", "keys-that-are-probed"), ("pipelines-removed", "keys-that-are-probed")),
+        (
+            (fix, "keys-that-are-probed")
+            for fix in ("automodelforvision2seq-removed", "names-of-later-releases", "pipelines-removed")
+        ),
         "a module with restored names has a class of its own, and so an attribute `__module__`, as docs/limits.md says",
     ),
     ("optimizer-train-old-accelerate", "trained-and-resumed"): "stock ends before it saves, and cannot resume from any "
