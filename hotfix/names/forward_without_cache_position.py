@@ -15,6 +15,7 @@ Here      It is omitted, as in 5.4.0, for models whose ``forward`` is not the li
 from __future__ import annotations
 
 import ast
+import sys
 from copy import copy
 from functools import wraps
 from typing import Any, Callable
@@ -68,10 +69,17 @@ def without_positions(model: Any, prepare: Callable[..., Any], *args: Any, **kwa
         kwargs: its arguments.
     """
     inputs = prepare(*args, **kwargs)
-    if "cache_position" in inputs and _takes_none(model):
+    if "cache_position" in inputs and _takes_none(model) and _is_for_the_library(sys._getframe(1)):
         inputs = copy(inputs)  # the model may keep what it returns
         del inputs["cache_position"]
     return inputs
+
+
+def _is_for_the_library(frame: Any) -> bool:
+    """Whether the library's own loop has asked for the inputs; one of the program's may want the key."""
+    while str(frame.f_globals.get("__name__")).startswith("hotfix."):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__")).startswith("transformers.")
 
 
 def _takes_none(model: Any) -> bool:
