@@ -32,7 +32,7 @@ FIX = Fix(
     ),
 )
 
-BEFORE_5 = "<5.0.0"
+BEFORE_5 = ">=4.36.0,<5.0.0"
 AUTO = "transformers.models.auto.modeling_auto"
 INITIALIZERS = """
     constant_ dirac_ eye_ kaiming_normal_ kaiming_uniform_ normal_ ones_ orthogonal_ sparse_ trunc_normal_ uniform_

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields
+from functools import wraps
 from typing import Any, Callable
 
 from hotfix.fix import Fix
@@ -59,6 +60,7 @@ _UNKNOWN = ("TypeError: …__init__() got an unexpected keyword argument …",)
 def by_old_names(original: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments under the names that the release has for them."""
 
+    @wraps(original)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         made, old = without_old_names(kwargs, fields_of(type(self)))
         is_known = made.keys() <= {field.name for field in fields(self)}
