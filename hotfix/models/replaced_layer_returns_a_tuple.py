@@ -25,6 +25,7 @@ from hotfix.pattern import Rewrite, occurs
 FIX = Fix(
     title="AttributeError: 'tuple' object has no attribute 'contiguous', of a decoder layer of your own",
     kind="removed-api",
+    group="removed-names",
     upstream=("TransformerEngine#2567",),
     everyone="only after a layer or a norm that was given a tuple has raised for that reason",
     errors=("AttributeError: 'tuple' object has no attribute 'contiguous'",),
