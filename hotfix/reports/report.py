@@ -208,7 +208,7 @@ class Report:
         return f"hotfix {__version__} (patch set {self.digest}){here}{missing}"
 
 
-_ON_ONE_SCREEN = 11  # rows; each may take two lines
+_ON_ONE_SCREEN = 10  # rows; each may take three lines
 
 
 def _urgency(row: tables.Row) -> tuple[Any, ...]:
