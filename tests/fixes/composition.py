@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import types
 from functools import reduce
 from importlib import import_module
 from itertools import permutations
@@ -74,4 +75,6 @@ def _codes(function: Any) -> list[Any]:
 
 def _code(function: Any) -> Any:
     contents = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    return function.__code__, *(value.id for value in contents if isinstance(value, Fix))
+    # A repair on an error keeps its function beside the release's own, in the wrapper around both.
+    beside = (value.__code__ for value in contents if isinstance(value, types.FunctionType))
+    return function.__code__, *beside, *(value.id for value in contents if isinstance(value, Fix))
