@@ -257,3 +257,27 @@ def test_a_handler_that_a_tool_has_put_into_a_function_does_not_count(variable, 
     text += f"    except (TypeError, AttributeError) as {variable}:\n        return {variable}\nask(it)"
     exec(text, {"it": It()})
     assert answers == [expected]
+
+
+LIBRARY = """
+def calls_back(callback):
+    return callback()
+
+def fails():
+    handled.append(asking.is_handled(TypeError, sys._getframe(0), library="thelibrary"))
+"""
+
+
+@pytest.mark.parametrize("handles", [True, False])
+def test_any_handler_of_a_method_counts_that_runs_within_the_library(handles: bool) -> None:
+    library: dict[str, Any] = {"__name__": "thelibrary.part", "handled": [], "asking": asking, "sys": sys}
+    exec(LIBRARY, library)
+
+    def prepared() -> None:
+        try:
+            library["fails"]()
+        except Exception as error:
+            print(error)
+
+    library["calls_back"](prepared if handles else library["fails"])
+    assert library["handled"] == [handles]
