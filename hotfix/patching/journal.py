@@ -213,7 +213,14 @@ class Journal:
                 return operation
         if not callable(live.below_descriptor(site.raw)):
             raise Refusal(f"{target.qualname} is {site.raw!r} and cannot be wrapped")
+        if site.others:
+            site.others -= self._references_to(site.raw)
         return _Wrapping(site)
+
+    def _references_to(self, raw: Any) -> int:
+        """How often hotfix itself refers to an object whose code it has changed."""
+        recoded = [operation for operation in self._operations if isinstance(operation, _Recoding)]
+        return scope.references_to(raw) + sum(operation.references_to(raw) for operation in recoded)
 
     def on_code(self, target: Target, module: types.ModuleType) -> _Operation:
         """The operation that exchanges the code of a function."""
@@ -285,6 +292,10 @@ class _Recoding:
 
     def has(self, target: Target) -> bool:
         return any(step.target is target for step in self.steps)
+
+    def references_to(self, raw: Any) -> int:
+        """How often this operation refers to an object."""
+        return sum(held is raw for held in (self.site.raw, self.site.function, self.function, self.edited))
 
     def stands_in(self, here: Any) -> bool:
         """Whether `here` still runs the installed object."""

@@ -203,6 +203,11 @@ def take_out(place: str) -> None:
     _places.pop(place, None)
 
 
+def references_to(raw: Any) -> int:
+    """How often these records refer to an object."""
+    return sum((place[2] is raw) + (place[3] is raw) for place in _places.values())
+
+
 @settled
 def is_in_place(fix: str, place: str) -> bool:
     """Whether the repair in another place is still active.
