@@ -18,6 +18,8 @@ from .cli_runs import hotfix
 
 PACKAGE = os.environ.get("SARIF_MULTITOOL")
 pytestmark = pytest.mark.skipif(PACKAGE is None, reason="sarif-multitool is missing; `nox -s formats` gets it")
+# The program looks up the addresses in a log, and waits ten seconds for each where there is no network.
+NO_NETWORK = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
 IGNORED = '[[tool.hotfix.scan.ignore]]\nid = "flash-rotary-dtype"\nreason = "we live with it"\n'
 CODE = """
 from transformers import AdamW, top_k_top_p_filtering
@@ -42,6 +44,7 @@ def faults(folder: Path) -> list[tuple[str, str]]:
         capture_output=True,
         text=True,
         timeout=300,
+        env={**os.environ, **NO_NETWORK},
     )
     assert f"{len(logs)} files scanned" in said.stdout, said.stdout + said.stderr
     run = json.loads(report.read_text(encoding="utf-8-sig"))["runs"][0]
