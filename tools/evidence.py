@@ -15,6 +15,7 @@ import json
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.util import decode_source
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,10 @@ from hotfix.engine.index import render as render_index
 from hotfix.fix import Fix, Target
 from hotfix.proofs import load as load_proof
 from hotfix.reports.digest import RECORDED, cure_digest, sources_digest
+from hotfix.versions import files
+from hotfix.versions.verdict import deciding_modules
 
+from . import wheels
 from .wheels import SWEPT
 
 FOLDER = INDEX.parent
@@ -217,6 +221,40 @@ def cures_of(modules: Mapping[str, Fix]) -> dict[str, Any]:
     return {"sources": sources_digest(), "cures": dict(sorted(cures.items()))}
 
 
+def files_of(modules: Mapping[str, Fix], library: wheels.Library, package: str) -> dict[str, Any]:
+    """One package's part of ``files.json``, as `hotfix.versions.files` reads it."""
+    contents, digests = wheels.Reader(library), dict[int, str]()
+    recorded: dict[str, str] = {}
+    for name in _deciding(modules, package):
+        entries, before = list[str](), ""
+        for position, version in enumerate(library.releases):
+            number = library.modules[version].get(name)
+            if number is not None and number not in digests:
+                digests[number] = files.digest(decode_source(contents[number]))
+            digest = files.NONE if number is None else digests[number]
+            if digest != before:
+                entries.append(f"{position}:{digest}")
+            before = digest
+        recorded[name] = " ".join(entries)
+    return {"releases": list(map(str, library.releases)), "modules": recorded}
+
+
+def stale_files(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version]]) -> Iterator[str]:
+    """The packages for which ``files.json`` has other modules or releases than it should."""
+    recorded = read(files.RECORDED)
+    for package, releases in examined.items():
+        entry = recorded.get(package, {})
+        is_complete = list(entry.get("modules", ())) == _deciding(modules, package)
+        if not is_complete or entry["releases"] != list(map(str, releases)):
+            yield package
+
+
+def _deciding(modules: Mapping[str, Fix], package: str) -> list[str]:
+    """The modules of a package that decide a verdict."""
+    names = {name for fix in modules.values() for target in fix.targets for name in deciding_modules(target)}
+    return sorted(name for name in names if name.partition(".")[0] == package)
+
+
 def by_release(entry: Mapping[str, Any], examined: Sequence[Version]) -> dict[Version, tuple[str, str]]:
     """Verdict and digest of one target for each release.
 
@@ -258,6 +296,8 @@ def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator
         yield "index.json has another digest or layout than the sweep writes; run the sweep with --index"
     if folder == FOLDER and read(RECORDED) != cures_of(modules):
         yield f"{RECORDED.name} is stale; run the sweep with --index"
+    if folder == FOLDER and any(stale_files(modules, examined_of)):
+        yield f"{files.RECORDED.name} is stale; run the sweep with --index"
     for fix in modules.values():
         for sentence in _file_disagreements(fix, folder / f"{fix.id}.json", examined):
             yield f"{fix.id}: {sentence}"

@@ -46,7 +46,7 @@ from hotfix.errors import Refusal
 from hotfix.fix import Fix, Target
 from hotfix.patching import code
 from hotfix.reports.digest import RECORDED
-from hotfix.versions import source
+from hotfix.versions import files, source
 
 from . import evidence, wheels
 from .wheels import Content, Library
@@ -165,6 +165,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         examined = {package: evidence.examined_releases(index, package) for package in wheels.SWEPT}
         evidence.write(index_path, evidence.index_of(modules, examined))
         _record_cures(options.output, modules)
+        if options.output == evidence.FOLDER:
+            for package in list(evidence.stale_files(modules, examined)):
+                library = wheels.catalogue(package, _wheels(package, options, examined[package]))
+                _record_files(package, library, modules)
+            problems += [f"wheels of {package} are missing" for package in evidence.stale_files(modules, examined)]
         return _verdict(problems, f"{index_path.name} has {len(modules)} fixes.")
     unknown = set(options.fix) - {fix.id for fix in modules.values()}
     if unknown:
@@ -176,6 +181,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         library = wheels.catalogue(package, _wheels(package, options, of_index))
         examined[package] = library.releases
         findings = sweep(list(chosen.values()), library, options.jobs)
+        if options.output == evidence.FOLDER and (not options.fix or any(evidence.stale_files(modules, examined))):
+            _record_files(package, library, modules)
         problems += findings.problems
         for note in findings.notes:
             print(f"note: {note}")
@@ -211,6 +218,13 @@ def _record_cures(output: Path, modules: Mapping[str, Fix]) -> None:
     """Write the digests of the cures, if the evidence is that of this checkout."""
     if output == evidence.FOLDER:
         evidence.write(RECORDED, evidence.cures_of(modules))
+
+
+def _record_files(package: str, library: Library, modules: Mapping[str, Fix]) -> None:
+    """Write the digests of the files that decide verdicts."""
+    entry = evidence.files_of(modules, library, package)
+    if evidence.write(files.RECORDED, {**evidence.read(files.RECORDED), package: entry}):
+        print(f"written: {files.RECORDED.name}")
 
 
 # ----------------------------------------------------------------------------------------------------------------------

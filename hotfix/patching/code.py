@@ -173,17 +173,28 @@ def written(code: types.CodeType, qualname: str, text: str) -> Written:
 @recent(32)
 def _written(code: types.CodeType, filename: str, qualname: str, text: str) -> Written:
     """The same, with the file name in the cache key: equal code may come from another file."""
+    block = source.block(text, qualname)
+    if block is not None:
+        with suppress(SyntaxError, ValueError):
+            alone, runs = _compiled_alone(code, qualname, text, block)
+            if same_program(runs, code):
+                return Written(qualname, alone, code)
     definition = source.find(text, qualname)
     if definition is None:
         raise Refusal(f"the source of {qualname} cannot be read from {filename}")
     try:
-        alone = f"{standing_alone(definition, qualname)}\n{_imports(text, code)}"
-        runs = compiled(source.with_valid_escapes(alone), qualname, code)
+        alone, runs = _compiled_alone(code, qualname, text, source.Block(definition.lineno, definition.text))
     except (SyntaxError, ValueError) as error:
         raise Refusal(f"the source of {qualname} does not compile on its own: {error}") from None
     if not same_program(runs, code):
         raise Refusal(f"the file {filename} is not what runs: it has changed, or changed while it was loaded")
     return Written(qualname, alone, code)
+
+
+def _compiled_alone(code: types.CodeType, qualname: str, text: str, block: source.Block) -> tuple[str, types.CodeType]:
+    """The source of a definition with the imports that it needs, and the code that it compiles to."""
+    alone = f"{standing_alone(block, qualname)}\n{_imports(text, code)}"
+    return alone, compiled(source.with_valid_escapes(alone), qualname, code)
 
 
 def _imports(text: str, code: types.CodeType) -> str:
@@ -284,7 +295,7 @@ def same_program(first: types.CodeType, other: types.CodeType) -> bool:
     return len(first.co_consts) == len(other.co_consts) and all(map(_same_const, first.co_consts, other.co_consts))
 
 
-def standing_alone(definition: source.Found, qualname: str) -> str:
+def standing_alone(definition: Union[source.Block, source.Found], qualname: str) -> str:
     """The source of a module with one definition alone, under its class headers; line numbers match the file."""
     *owners, _ = qualname.split(".")
     head = definition.text[: len(definition.text) - len(definition.text.lstrip())]

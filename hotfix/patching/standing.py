@@ -37,8 +37,8 @@ def foreign(module: types.ModuleType, qualname: str, text: str, journal: Journal
     function = layers[-1] if layers else site.function
     if not isinstance(function, types.FunctionType):
         return f"{qualname} is no longer a Python function but {live.place_of(site.raw)}."
-    first, definition = journal.first_code(function), source.find(text, qualname)
-    if first.co_filename != module.__file__ or not definition or first.co_firstlineno != definition.lineno:
+    first = journal.first_code(function)
+    if first.co_filename != module.__file__ or not source.begins_at(text, qualname, first.co_firstlineno):
         return f"Somebody else has put the function at {first.co_filename}:{first.co_firstlineno} in its place."
     explained = set(_packages_of_decorators(module, qualname, text))
     for layer in layers[:-1]:

@@ -45,6 +45,18 @@ class Found(NamedTuple):
     text: str
 
 
+class Block(NamedTuple):
+    """The lines of a definition.
+
+    Attributes:
+        lineno: its first line in the file, counted from 1, with decorators.
+        text: its lines.
+    """
+
+    lineno: int
+    text: str
+
+
 class Module:
     """The source of a module for many queries: it is parsed once, and each definition is searched for once.
 
@@ -138,6 +150,24 @@ def find(text: str, qualname: str) -> Optional[Found]:
     if qualname.rpartition(".")[2] not in _heads(text):
         return None
     return _find_quickly(text, qualname) or _find_surely(text, qualname)
+
+
+def block(text: str, qualname: str) -> Optional[Block]:
+    """The lines of the definition that `find` would find, by indentation alone; None if they are not certain.
+
+    Nothing is parsed: whoever uses them must see that they compile to what they expect.
+    """
+    place = _place(text, qualname)
+    return Block(place.decorators + 1, "".join(lines_of(text)[place.decorators : place.end])) if place else None
+
+
+def begins_at(text: str, qualname: str, lineno: int) -> bool:
+    """Whether a definition, with its decorators, begins on a line of the file, counted from 1."""
+    place = _place(text, qualname)
+    if place is not None and place.decorators + 1 == lineno:
+        return True
+    definition = find(text, qualname)
+    return definition is not None and definition.lineno == lineno
 
 
 def digest(*nodes: ast.AST) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from .._support.memo import memo, recent
 from .._support.words import parts
-from . import installed, ranges, source
+from . import files, installed, ranges, source
 from .judgement import Judgement, Verdict
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ def judge(fix: Fix, target: Target, read: Reader, executed: str = "") -> Judgeme
         executed: name of a module that has just been executed, so its source is valid Python. While we are called,
             Python's import system still marks the module as being initialized.
     """
+    known = _by_file(fix, target, read)
+    if known is not None:
+        return known
     if target.way.adds_name:
         is_executed = target.module == executed or installed.is_executed(target.module)
         return _judge_addition(fix, target, read, is_executed)
@@ -53,17 +56,23 @@ def judge(fix: Fix, target: Target, read: Reader, executed: str = "") -> Judgeme
         definitions.append(definition)
     nodes: list[source.Definition] = [definition.node for definition in definitions]
     digest = source.digest(*nodes)
-    known = _known(fix, target, digest)
-    verdict = known or _by_matcher(fix, target, nodes)
-    looks = "is known to be" if known else "was never examined; by its form it is"
-    if verdict is Verdict.FIXED:
-        return Judgement(verdict, f"This source ({digest}) {looks} good.", digest)
+    verdict = _known(fix, target, digest)
+    if verdict is not None:
+        return _of_source(fix, verdict, digest, "is known to be")
+    verdict = _by_matcher(fix, target, nodes)
+    if verdict is not None:
+        return _of_source(fix, verdict, digest, "was never examined; by its form it is")
     lacking = _lacking(fix)
-    if lacking:
-        return Judgement(Verdict.UNAFFECTED, lacking, digest)
-    if verdict is Verdict.BROKEN:
-        return Judgement(verdict, f"This source ({digest}) {looks} broken.", digest)
-    return _unknown(fix, target, digest, nodes)
+    return Judgement(Verdict.UNAFFECTED, lacking, digest) if lacking else _unknown(fix, target, digest, nodes)
+
+
+def deciding_modules(target: Target) -> list[str]:
+    """The modules whose source decides the verdict about a target."""
+    modules = [target.module, *(module for module, _ in target.fingerprint_names())]
+    if target.way.adds_name:
+        added = f"{target.module}.{target.qualname}"
+        modules.append(added if target.implementation.is_module else target.implementation.leaf)
+    return list(dict.fromkeys(modules))
 
 
 def judge_installed(fix: Fix, target: Target) -> Judgement:
@@ -181,6 +190,34 @@ def _is_in(release: Version, runs: Iterable[str]) -> bool:
     return False
 
 
+def _by_file(fix: Fix, target: Target, read: Reader) -> Optional[Judgement]:
+    """What the sweep has found in the files of the installed release, if these are the installed ones; else None."""
+    modules = deciding_modules(target)
+    if len({module.partition(".")[0] for module in modules}) > 1:
+        return None
+    entry = _file(evidence_file(fix)).get(target.key, {})
+    release = files.release_of(modules, read) if entry else None
+    if release is None:
+        return None
+    for verdict in (Verdict.BROKEN, Verdict.FIXED):
+        for digest, runs in entry.get(verdict.value, {}).items():
+            if _is_in(release, runs):
+                if target.way.adds_name:
+                    return _of_name(fix, target, verdict is Verdict.FIXED, digest)
+                return _of_source(fix, verdict, digest, "is known to be")
+    return None
+
+
+def _of_source(fix: Fix, verdict: Verdict, digest: str, looks: str) -> Judgement:
+    """The judgement of a source that is broken or fixed."""
+    if verdict is Verdict.FIXED:
+        return Judgement(verdict, f"This source ({digest}) {looks} good.", digest)
+    lacking = _lacking(fix)
+    if lacking:
+        return Judgement(Verdict.UNAFFECTED, lacking, digest)
+    return Judgement(verdict, f"This source ({digest}) {looks} broken.", digest)
+
+
 def _known(fix: Fix, target: Target, digest: str) -> Optional[Verdict]:
     return evidence(evidence_file(fix)).get(target.key, {}).get(digest)
 
@@ -214,8 +251,13 @@ def _judge_addition(fix: Fix, target: Target, read: Reader, is_executed: bool) -
     if there is None:
         owner = ".".join(parts(target.qualname)[:-1])
         return Judgement(Verdict.ABSENT, f"{_release(package)} has no {owner} in {target.module}.")
-    digest = source.digest_of_name(target.qualname, there)
-    if there:
+    return _of_name(fix, target, there, source.digest_of_name(target.qualname, there))
+
+
+def _of_name(fix: Fix, target: Target, is_there: bool, digest: str) -> Judgement:
+    """The judgement of a name that a release has or lacks."""
+    package = target.module.partition(".")[0]
+    if is_there:
         return Judgement(Verdict.FIXED, f"{_release(package)} has {target.qualname} in {target.module}.", digest)
     if not _is_among(package, target.releases):
         reason = f"{_release(package)} has no {target.qualname} in {target.module}"

@@ -39,7 +39,10 @@ LONGEST_KEY = 40
 ACCEPTED: dict[tuple[str, str], str] = {
     ("qwen2vl-max-pixels-ignored", "target-called-again"): "the other limit of a call is that of the processor; the "
     "reference leaves it out, and only where the method is called by itself, without a size",
-    ("trainer-save-checkpoint-arity", "model-called-again"): "the reference draws the rows of the last batch in another "
+    (
+        "trainer-save-checkpoint-arity",
+        "model-called-again",
+    ): "the reference draws the rows of the last batch in another "
     "order; losses and norms are equal, and stock ends after the first step",
     ("qwen2vl-decode-delta-left-padding", "generated-in-two-turns"): "padding between two turns is not counted, as in "
     "the same row without it; the reference counts it",
