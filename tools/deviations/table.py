@@ -685,7 +685,8 @@ class Table:
         folder = order["folder"]
         place = Path(folder, "order.json")
         place.write_text(json.dumps(order))
-        env = {**settings.pop("env"), "CASE_DEVIATIONS": str(place)}
+        # Messages of the library print sets, whose order differs from process to process otherwise.
+        env = {**settings.pop("env"), "CASE_DEVIATIONS": str(place), "PYTHONHASHSEED": "0"}
         timeout = 5 * SECONDS * len(programs)
         [whole] = self._run_many(CHILD, [cell.target], env=env, timeout=timeout, **settings)
         runs = {}
