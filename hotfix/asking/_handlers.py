@@ -288,8 +288,8 @@ class Walk:
                     yield _object_stops(value, error)[1] in ("named", "broad")
 
 
-_OF_FILES = ("bz2", "codecs", "gzip", "io", "lzma", "os", "tempfile")
-"""Modules whose functions open files: leaving a file stops no error."""
+_OF_FILES = ("bz2", "codecs", "gzip", "io", "lzma", "os", "tempfile", "unittest.mock")
+"""Modules whose functions open files, or replace an attribute for a while: leaving a file or a patch stops no error."""
 _OF_TESTS = ("_pytest.python_api", "_pytest.raises", "unittest.case")
 _WITH_A_NAME = ("NAME", "GLOBAL", "ATTR", "METHOD")
 
@@ -380,6 +380,8 @@ def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
     """Whether the context managers of a class stop errors: not if `__exit__` returns nothing, or is written in C."""
     if kind.__module__ in _OF_TESTS and "Raises" in kind.__name__:
         return None, "named"
+    if kind.__module__ == "unittest.mock" and kind.__name__.startswith("_patch"):
+        return False, ""
     leave = getattr(kind, "__exit__", None) or getattr(kind, "__aexit__", None)
     if not isinstance(leave, types.FunctionType):
         return (False if leave is not None else None), "manager"

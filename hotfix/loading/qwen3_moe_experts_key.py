@@ -20,6 +20,7 @@ from packaging.version import Version
 
 from hotfix.fix import Fix
 from hotfix.loading._reading import is_of_the_library, was_written_since
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Qwen3 mixtures of experts that 5.x has saved do not load: size mismatch of every router",
@@ -52,7 +53,8 @@ def with_either_name(original: Callable[..., Any]) -> Callable[..., Any]:
         # A part of a configuration names no release; a configuration built in code has no model_type either.
         form = {"rope_parameters", "model_type"} <= kwargs.keys()
         is_later = was_written_since(kwargs, Version("5.1.0"), form)
-        if KEY in kwargs and "num_experts" not in kwargs and is_later and is_of_the_library(type(self)):
+        is_meant = KEY in kwargs and "num_experts" not in kwargs and is_later and is_of_the_library(type(self))
+        if is_meant and not scope.is_handled_around(FIX.id, RuntimeError):
             kwargs["num_experts"] = kwargs[KEY]
         original(self, *args, **kwargs)
 

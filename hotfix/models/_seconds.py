@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hotfix.patching import scope
+from hotfix.patching.asked import is_compiling
 
 if TYPE_CHECKING:
     import torch
@@ -23,8 +24,14 @@ def product(numbers: Any, factor: Any) -> Any:
     import torch
 
     if not isinstance(numbers, torch.Tensor):
-        return numbers * factor
+        return _number(numbers) * _number(factor)
+    factor = factor if isinstance(factor, torch.Tensor) else _number(factor)
     return numbers.to(torch.promote_types(torch.result_type(numbers, factor), torch.float32)) * factor
+
+
+def _number(value: Any) -> Any:
+    """A number that torch can multiply with: the release takes whatever ``int`` does."""
+    return value if isinstance(value, (int, float)) or hasattr(value, "dtype") else float(value)
 
 
 def dtype(seconds: Any) -> torch.dtype:
@@ -39,7 +46,7 @@ def dtype(seconds: Any) -> torch.dtype:
     return torch.promote_types(own, torch.float32)
 
 
-def include_images(fix: str, model: Any, seconds: Any, videos: Any) -> bool:
+def include_images(fix: str, model: Any, seconds: Any, videos: Any, images: Any = None) -> bool:
     """Whether a program counts images among what has seconds, or counts positions itself.
 
     Args:
@@ -47,9 +54,13 @@ def include_images(fix: str, model: Any, seconds: Any, videos: Any) -> bool:
         model: has ``get_vision_position_ids``.
         seconds: None, or an entry for each video; with one for each image, there are more.
         videos: None, or the sizes of videos, one row for each.
+        images: the same of images. With them the release takes more seconds than there are, which ends in a
+            StopIteration that the program may handle.
     """
     if not scope.is_own(fix, model, "get_vision_position_ids"):
         return True
     if seconds is None:
         return False
-    return not hasattr(seconds, "__len__") or len(seconds) != (0 if videos is None else len(videos))
+    if not hasattr(seconds, "__len__") or len(seconds) != (0 if videos is None else len(videos)):
+        return True
+    return images is not None and not is_compiling() and scope.is_handled_around(fix, StopIteration)

@@ -20,7 +20,14 @@ FIX = Fix(
     kind="silent",
     fixed_in="4.51.1",
     errors=("TypeError: pad(): argument 'pad' must be tuple of ints…",),
-    when="attention_mask_2d.shape[0] > 1 or not key_length or not query_length",
+    when="""
+import hotfix.patching.scope as _scope
+(
+    attention_mask_2d.shape[0] > 1
+    if key_length and query_length
+    else torch.compiler.is_compiling() or not _scope.is_handled_around("flex-block-mask-batch", TypeError)
+)
+""",
     prefilter="attention_mask_2d",
 )
 

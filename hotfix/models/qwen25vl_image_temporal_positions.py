@@ -49,7 +49,9 @@ FIX.edits(
     new=[
         f"""
 import hotfix.models._seconds as _seconds
-has_seconds_of_images = _seconds.include_images({FIX.id!r}, self, second_per_grid_ts, video_grid_thw)
+has_seconds_of_images = _seconds.include_images(
+    {FIX.id!r}, self, second_per_grid_ts, video_grid_thw, image_grid_thw
+)
 {_READ}
 """,
         _TAKEN_FOR_VIDEOS + _AND_THEN,

@@ -38,6 +38,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#45381", "transformers#45400"),
     fixed_in="5.6.0",
+    own=("self.get_vision_position_ids",),
     prefilter="position_temporal * time_interval",
     exempt={
         f"transformers.models.{package}.modeling_{package}:{owner}.get_vision_position_ids": why

@@ -12,7 +12,11 @@ Here      The tensor has the dtype of the routing weights. Where both dtypes agr
 
 from __future__ import annotations
 
+from typing import Any
+
 from hotfix.fix import Fix
+from hotfix.patching import scope
+from hotfix.patching.asked import is_compiling
 
 FIX = Fix(
     title="Qwen3-VL-MoE under autocast: scatter(): Expected self.dtype to be equal to src.dtype",
@@ -27,6 +31,21 @@ FIX.edits(
         "transformers.models.qwen3_vl_moe.modeling_qwen3_vl_moe:Qwen3VLMoeTextSparseMoeBlock.forward",
         ">=4.57.1,<=4.57.6",
     ),
-    old="torch.zeros_like(router_logits).scatter_(1, router_indices, routing_weights)",
-    new="torch.zeros_like(router_logits, dtype=routing_weights.dtype).scatter_(1, router_indices, routing_weights)",
+    old="router_weights = torch.zeros_like(router_logits).scatter_(1, router_indices, routing_weights)",
+    new=f"""
+        from {__name__} import dtype_of
+        router_weights = torch.zeros_like(router_logits, dtype=dtype_of(routing_weights, router_logits))
+        router_weights.scatter_(1, router_indices, routing_weights)
+    """,
 )
+
+
+def dtype_of(weights: Any, logits: Any) -> Any:
+    """The dtype of the weights; where the program handles the error of the release, that of the logits.
+
+    Args:
+        weights: of the chosen experts.
+        logits: of all experts.
+    """
+    is_left = weights.dtype != logits.dtype and not is_compiling() and scope.is_handled_around(FIX.id, RuntimeError)
+    return logits.dtype if is_left else weights.dtype

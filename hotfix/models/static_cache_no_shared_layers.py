@@ -13,7 +13,10 @@ Here      With 0 shared layers no layer is left out, as in 5.10.1. A cache class
 
 from __future__ import annotations
 
+from typing import Any
+
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Gemma 4 without shared layers and a static cache: IndexError: list index out of range",
@@ -30,5 +33,17 @@ FIX.edits(
     ("transformers.cache_utils:StaticCache.__init__", ">=4.56.0,<=5.9.0"),
     old='hasattr(config, "num_kv_shared_layers")',
     new='hasattr(config, "num_kv_shared_layers") and config.num_kv_shared_layers != 0',
+    when=f"import {__name__} as _own; _own.would_end(config)",
     own=("self",),
 )
+
+
+def would_end(config: Any) -> bool:
+    """Whether a configuration says that it shares no layers, and no handler of the program waits for the error.
+
+    Args:
+        config: of a model or of its decoder.
+    """
+    decoder = config.get_text_config(decoder=True)
+    is_none = getattr(decoder, "num_kv_shared_layers", None) == 0
+    return is_none and not scope.is_handled_around(FIX.id, IndexError)

@@ -35,6 +35,11 @@ FIX.edits(
         has_remote_code = has_remote_code and sys._getframe(1).f_locals.get("trust_remote_code")
         of_remote_code = cls.__name__ in (getattr(text_config, "auto_map", None) or {})
         known = of_remote_code or type(text_config) in cls._model_mapping.keys()
-        return text_config if known and not has_remote_code else config
+        if known and not has_remote_code:
+            return text_config
+        import hotfix.patching.scope as _scope
+        if not known and _scope.is_handled_around("florence2-auto-text-config", ValueError):
+            return text_config
+        return config
     """,
 )

@@ -76,7 +76,7 @@ if later_limits:
 """
 _EDGES = {"min_pixels": "shortest_edge", "max_pixels": "longest_edge"}
 _DEFAULT = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}
-_loaded: dict[int, tuple[Any, dict[str, Any]]] = {}  # by identity: a class of your own may have no hash
+_loaded: dict[int, tuple[Any, dict[str, Any], dict[str, Any]]] = {}  # by identity: a class of your own may have no hash
 
 
 @FIX.accompanies("transformers.image_processing_base:ImageProcessingMixin.from_dict")
@@ -89,7 +89,7 @@ def remembered(original: Callable[..., Any]) -> Callable[..., Any]:
         size = getattr(processor, "size", None)
         if isinstance(size, dict) and hasattr(processor, "max_pixels"):
             key = id(processor)
-            _loaded[key] = ref(processor, lambda _: _loaded.pop(key, None)), dict(size)
+            _loaded[key] = ref(processor, lambda _: _loaded.pop(key, None)), dict(size), size
         return made
 
     return from_dict
@@ -107,9 +107,12 @@ def later_limits(processor: Any) -> dict[str, int]:
     size = getattr(processor, "size", None)
     if not isinstance(size, Mapping):
         return {}
-    reference, loaded = _loaded.get(id(processor), (None, None))
+    reference, loaded, first = _loaded.get(id(processor), (None, None, None))
     if reference is not None and reference() is not processor:
         loaded = None
+    # A size that the program has assigned may be newer than the limits, and have the numbers of the first again.
+    if (loaded and size is not first) or (type(size) is dict and hasattr(processor, "_standardize_kwargs")):
+        return {}
     default = getattr(type(processor), "size", None)
     made_with = default if isinstance(default, Mapping) else _DEFAULT
     limits = {}

@@ -19,10 +19,12 @@ Here      Processors pass the limits of a call to the image processor, as 4.50.2
 from __future__ import annotations
 
 import ast
+import sys
 from copy import copy
 from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 from hotfix.processing._places import FAST, SLOW, place
 
 FIX = Fix(
@@ -80,12 +82,27 @@ def limited(original: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         given = {"min_pixels": min_pixels, "max_pixels": max_pixels}
         limits = {name: limit for name, limit in given.items() if limit is not None}
+        if limits and is_left_to_the_program():
+            return original(self, images, *args, **limits, **kwargs)  # the TypeError of the release
         if limits:
             self = copy(self)
             vars(self).update(limits)
         return original(self, images, *args, **kwargs)
 
     return preprocess
+
+
+def is_left_to_the_program() -> bool:
+    """Whether the program calls an image processor, and handles the TypeError for limits itself.
+
+    From 4.47.0 on, a processor of the library ignores them without an error.
+    """
+    frame: Any = sys._getframe(2)
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("transformers."):
+        if frame.f_code.co_name == "__call__" and "tokenizer" in frame.f_code.co_names:
+            return False
+        frame = frame.f_back
+    return scope.is_handled_around(FIX.id, TypeError)
 
 
 for _kind, _name, _releases in (

@@ -28,7 +28,15 @@ FIX = Fix(
     errors=(
         "ValueError: type of None unknown: <class 'NoneType'>. Should be one of a python, numpy, or pytorch object.",
     ),
-    when="self.special_tokens_pattern == 'cls_sep' and self.cls_token_id is None and self.sep_token_id is None",
+    when="""
+import hotfix.patching.scope as _scope
+(
+    self.special_tokens_pattern == "cls_sep"
+    and self.cls_token_id is None
+    and self.sep_token_id is None
+    and not _scope.is_handled_around("special-tokens-pattern-cls-sep", ValueError)
+)
+""",
     own=(f"self.{_IDS}", f"self.{_MASK}"),
 )
 

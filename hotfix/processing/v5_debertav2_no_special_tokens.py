@@ -23,6 +23,7 @@ FIX = Fix(
     fixed_in="5.4.0",
     when="all(kwargs.get(name) is None for name in ('post_processor', 'add_bos_token', 'add_eos_token')) and "
     "getattr(kwargs.get('tokenizer_object'), 'post_processor', None) is None",
+    own=("self.update_post_processor", "self._post_init"),
     prefilter="split_by_punct",
 )
 

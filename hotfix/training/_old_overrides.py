@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Callable
 
 from hotfix._support.memo import weakly
+from hotfix.patching import scope
 from hotfix.patching.decorated import is_from_a_library, passes_everything_on
 
 
@@ -39,6 +40,15 @@ def takes(method: Any, positional: int = 0, name: str = "") -> bool:
 def lacks(method: Any, positional: int) -> bool:
     """Whether a method of a subclass raises a TypeError where it is called with so many arguments without a name."""
     return is_override(method) and not takes(method, positional=positional)
+
+
+def ends(fix: str) -> bool:
+    """Whether a TypeError ends the program; False if the program handles it, around `train` or in a method of its own.
+
+    Args:
+        fix: id of the fix that asks.
+    """
+    return not scope.is_handled_around(fix, TypeError)
 
 
 def with_as_many(method: Any, *arguments: Any) -> Any:

@@ -32,8 +32,8 @@ FIX = Fix(
     prefilter="num_items_in_batch",
 )
 
-OLD_LOSS = f"from {_old_overrides.__name__} import is_old_loss; is_old_loss(self)"
-OLD_STEP = f"from {_old_overrides.__name__} import is_old_step; is_old_step(self)"
+OLD_LOSS = f"from {_old_overrides.__name__} import ends, is_old_loss; is_old_loss(self) and ends({FIX.id!r})"
+OLD_STEP = f"from {_old_overrides.__name__} import ends, is_old_step; is_old_step(self) and ends({FIX.id!r})"
 
 FIX.edits(
     ("transformers.trainer:Trainer.training_step", ">=4.46.1"),

@@ -24,7 +24,10 @@ FIX = Fix(
         "TypeError: …Trainer….get_batch_samples() takes 3 positional arguments but 4 were given",
         "AttributeError: 'generator' object has no attribute 'generate'",
     ),
-    when=f"from {_old_overrides.__name__} import fetches_no_batches; fetches_no_batches(self)",
+    when=f"""
+from {_old_overrides.__name__} import ends, fetches_no_batches
+fetches_no_batches(self) and ends("trainer-get-batch-samples-clash")
+""",
 )
 
 FIX.edits(

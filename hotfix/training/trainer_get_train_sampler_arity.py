@@ -19,7 +19,10 @@ FIX = Fix(
     upstream=("LlamaFactory#8207", "Tina#4"),
     group="removed-names",
     errors=("TypeError: …Trainer…._get_train_sampler() takes 1 positional argument but 2 were given",),
-    when=f"from {_old_overrides.__name__} import lacks; lacks(self._get_train_sampler, 1)",
+    when=f"""
+from {_old_overrides.__name__} import ends, lacks
+lacks(self._get_train_sampler, 1) and ends("trainer-get-train-sampler-arity")
+""",
 )
 
 FIX.edits(
