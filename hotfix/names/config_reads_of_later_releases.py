@@ -68,7 +68,7 @@ class Rotary(dict):  # type: ignore[type-arg]
             "this release computes with config.rope_theta and config.rope_scaling; change these, not rope_parameters"
         )
 
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
     def __reduce__(self) -> Any:
         """Copy and pickle it as a plain dictionary."""
@@ -115,7 +115,7 @@ _given: dict[int, tuple[Any, Any]] = {}
 """The ``dtype`` that a configuration was read with, and a reference to the configuration, by its identity."""
 
 
-@FIX.accompanies((f"{CONFIG}.from_dict", "<4.56.0"))
+@FIX.accompanies(f"{CONFIG}.from_dict")
 def notes_the_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
     """Remember an argument that the release ignores."""
 

@@ -31,11 +31,11 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         tokenizer = BertTokenizerFast(str(file))
     results = {}
     if target.qualname.endswith("pad"):
-        rows = {"input_ids": [[5], [5, 6, 6]]}
+        batches = {"input_ids": [[5], [5, 6, 6]]}
         for side in ("left", "right", None):
-            batch = tokenizer.pad(rows, padding_side=side, return_tensors="pt")
+            batch = tokenizer.pad(batches, padding_side=side, return_tensors="pt")
             results.update({f"{side} {key}": value for key, value in batch.items()})
-        results["after"] = tokenizer.pad(rows, return_tensors="pt")["input_ids"]
+        results["after"] = tokenizer.pad(batches, return_tensors="pt")["input_ids"]
         return results
     texts = ["a", "a b b"]
     for side in ("left", "right", None):

@@ -117,13 +117,25 @@ def _size(images: Any) -> Any:
 
 def _loads(testbed: Testbed, load: Any) -> Results:
     image = _pictures()[0]
-    inputs = (image, [image], (image, image), [[image], [image, image]], [])
+    inputs: tuple[Any, ...] = (image, [image], (image, image), [[image], [image, image]], [])
     return _outcomes(*(lambda given=given: _size(load(given)) for given in inputs))
 
 
 def _flattens(testbed: Testbed, flatten: Any) -> Results:
     image, array, batch = _pictures()
-    inputs = (image, array, batch, [image], (array, array), [batch, batch], [[image], [array]], [[batch]], 5, [5], [[]])
+    inputs: tuple[Any, ...] = (
+        image,
+        array,
+        batch,
+        [image],
+        (array, array),
+        [batch, batch],
+        [[image], [array]],
+        [[batch]],
+        5,
+        [5],
+        [[]],
+    )
     return _outcomes(*(lambda given=given: _size(flatten(given)) for given in inputs))
 
 
