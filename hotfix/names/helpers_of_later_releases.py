@@ -118,28 +118,16 @@ def layer_type_validation(module: Any) -> Callable[..., None]:
 # What is installed.
 
 
-@FIX.adds_made((f"{FLASH}:is_flash_attn_available", ">=4.43.0,<4.51.0"), only_needed=True)
-def is_flash_attn_available(flash: Any) -> Callable[[], bool]:
-    """Whether the release can use flash attention."""
-    return _function("is_flash_attn_available", _has_flash)
-
-
 @FIX.adds_made((f"{FLASH}:flash_attn_supports_top_left_mask", ">=4.43.0,<4.51.0"), only_needed=True)
 def flash_attn_supports_top_left_mask(flash: Any) -> Callable[[], bool]:
     """Whether the package aligns causal masks at the top left, as before 2.1.0."""
 
     def flash_attn_supports_top_left_mask() -> bool:
-        from transformers.utils import is_flash_attn_greater_or_equal_2_10
+        from transformers.utils import is_flash_attn_2_available, is_flash_attn_greater_or_equal_2_10
 
-        return _has_flash() and not is_flash_attn_greater_or_equal_2_10()
+        return bool(is_flash_attn_2_available()) and not is_flash_attn_greater_or_equal_2_10()
 
     return flash_attn_supports_top_left_mask
-
-
-def _has_flash() -> bool:
-    from transformers.utils import is_flash_attn_2_available
-
-    return bool(is_flash_attn_2_available())
 
 
 def _function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

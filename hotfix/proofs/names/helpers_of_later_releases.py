@@ -157,7 +157,6 @@ USES: dict[str, Callable[[Testbed, Any], Results]] = {
     "RopeParameters": _settings,
     "dynamic_rope_update": _updates,
     "layer_type_validation": _layers,
-    "is_flash_attn_available": _answers,
     "flash_attn_supports_top_left_mask": _answers,
     "is_rich_available": _answers,
     "is_kernels_available": _answers,
