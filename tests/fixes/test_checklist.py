@@ -63,6 +63,7 @@ NOT_COMPILED = {
 # One function, called with numbers; arguments, configurations or files, and nothing is computed. Those of processors
 # and those that convert have no model either, and are not listed.
 NO_MODEL = {
+    "arguments-of-later-releases",
     "autoconfig-register-known-type",
     "cache-get-max-length-minus-one",
     "deepspeed-prefetch-bucket-float",
