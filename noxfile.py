@@ -25,8 +25,8 @@ COMING = ("3.14", "3.14t", "3.15")  # tested if installed; not recommended befor
 # In bytes. A fix takes 4,300: 3,350 for the contents of its files (module, proof, evidence, trigger), and 950 for the
 # overhead of the zip format. The code without any fix takes 430,000, and the table of 18,000 removed names 150,000. The
 # two adapters of changed signatures, which 33 rows of a table drive, take 11,000 more than two fixes; the hosts of
-# `hotfix verify` and the repairs that act only where a program would end take 4,000, the digests of the cures 6,000, and
-# those of the library's files 83,000.
+# `hotfix verify` and the repairs that act only where a program would end take 4,000, the digests of the cures 6,000,
+# and those of the files of the library 83,000.
 WHEEL_WITHOUT_FIXES = 699_000
 WHEEL_PER_FIX = 4_450
 
