@@ -11,8 +11,8 @@ Upstream  trl#4248, transformers#48492 (not put back)
 Here      The methods of 4.57.6: pairs of keys and values, or four tensors per layer for an encoder with a decoder. An
           empty cache has no layer 0 and raises KeyError, as in 4.53.3. A tuple has no room for the number of tokens
           that a sliding layer has seen, so a cache that has dropped tokens raises an error with an explanation. Loops
-          over a cache stay as in the release. As an opt-in, beam search reorders a cache by the cache's own method if
-          the override comes from the user or remote code, as in 4.53.3.
+          over a cache are those of `v5-caches-of-pairs`. As an opt-in, beam search reorders a cache by the cache's own
+          method if the override comes from the user or remote code, as in 4.53.3.
 """
 
 from __future__ import annotations

@@ -3,12 +3,13 @@
 Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_extended_attention_mask'``; the same of
           ``invert_attention_mask``, ``create_extended_attention_mask_for_decoder``, ``estimate_tokens``,
           ``floating_point_ops`` and ``framework``, from encoders with a forward of their own (GroundingDINO, BLIP,
-          ALBEF).
+          ALBEF); of ``freeze_feature_extractor``, from scripts that train Wav2Vec2, HuBERT or WavLM.
 Cause     Masks are made by functions of ``masking_utils``, and the other frameworks were removed.
 Releases  the masks 5.17.0 and later, the others 5.0.0 and later
 Upstream  by design (not put back)
 Here      The results of 5.16.1 and 4.57.6. A mask takes a device in the third place, as in 4.x, or a dtype, as in 5.x;
-          ``framework`` is ``"pt"``. The release itself finds none of them: `Trainer` counts no operations.
+          ``framework`` is ``"pt"``. ``freeze_feature_extractor`` is ``freeze_feature_encoder`` of the same model, for
+          the classes that had both. The release itself finds none of them: `Trainer` counts no operations.
           ``prune_heads`` is not restored, because the layers of 5.x cannot drop heads; ``_supports_flash_attn_2`` and
           ``_supports_cache_class`` are not, because they would be others for many models.
 """
@@ -29,11 +30,39 @@ FIX = Fix(
         "AttributeError: '…' object has no attribute 'create_extended_attention_mask_for_decoder'",
         "AttributeError: '…' object has no attribute 'floating_point_ops'",
         "AttributeError: '…' object has no attribute 'estimate_tokens'",
+        "AttributeError: '…' object has no attribute 'freeze_feature_extractor'",
     ),
 )
 
 MIXIN = "transformers.modeling_utils:ModuleUtilsMixin"
 MODEL = "transformers.modeling_utils:PreTrainedModel"
+_OF_SPEECH = (
+    (
+        "data2vec.modeling_data2vec_audio",
+        "Data2VecAudioFor",
+        "CTC SequenceClassification AudioFrameClassification XVector",
+    ),
+    ("hubert.modeling_hubert", "HubertFor", "CTC SequenceClassification"),
+    ("sew.modeling_sew", "SEWFor", "CTC SequenceClassification"),
+    ("sew_d.modeling_sew_d", "SEWDFor", "CTC SequenceClassification"),
+    ("unispeech.modeling_unispeech", "UniSpeechFor", "PreTraining CTC SequenceClassification"),
+    (
+        "unispeech_sat.modeling_unispeech_sat",
+        "UniSpeechSatFor",
+        "PreTraining CTC SequenceClassification AudioFrameClassification XVector",
+    ),
+    (
+        "wav2vec2.modeling_wav2vec2",
+        "Wav2Vec2",
+        "Model ForPreTraining ForCTC ForSequenceClassification ForAudioFrameClassification ForXVector",
+    ),
+    (
+        "wavlm.modeling_wavlm",
+        "WavLM",
+        "Model ForCTC ForSequenceClassification ForAudioFrameClassification ForXVector",
+    ),
+)
+"""The classes of 4.57.6 that had both names of the method."""
 
 
 @FIX.adds((f"{MIXIN}.invert_attention_mask", ">=5.17.0"))
@@ -100,6 +129,18 @@ def floating_point_ops(self: Any, input_dict: Any, exclude_embeddings: bool = Tr
 def framework(module: Any) -> property:
     """PyTorch."""
     return property(lambda self: "pt")
+
+
+@FIX.adds(
+    *(
+        (f"transformers.models.{module}:{family}{head}.freeze_feature_extractor", ">=5.0.0")
+        for module, family, heads in _OF_SPEECH
+        for head in heads.split()
+    )
+)
+def freeze_feature_extractor(self: Any) -> None:
+    """Train no parameter of the part that reads the sound, by the name that the method has now."""
+    self.freeze_feature_encoder()
 
 
 def _of_four(mask: Any) -> Any:

@@ -98,6 +98,7 @@ NO_MODEL = {
     "v5-is-package-available-tuple",
     "v5-segment-ids-not-returned",
     "v5-tokenizer-methods-removed",
+    "v5-caches-of-pairs",
 }
 LET_OFF = {
     "checkpointed": {**dict.fromkeys(NO_MODEL, "no model in the case"), **NOT_CHECKPOINTED},

@@ -16,7 +16,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The results of one of them, for several inputs."""
     from transformers import BertConfig, BertModel
 
-    ask(target)
+    kind = ask(target)
     settings: dict[str, Any] = {"vocab_size": 16, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
     config = BertConfig(**settings, num_hidden_layers=1)
     encoder = testbed.fill(BertModel(config)).eval()
@@ -39,9 +39,23 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             "cached": BertModel.create_extended_attention_mask_for_decoder((2, 2), MASK.float()),
             "truth": decoder.create_extended_attention_mask_for_decoder((2, 5), MASK.bool()),
         }
+    elif name == "freeze_feature_extractor":
+        results = {"trained": _trained(kind)}
     elif name == "framework":
         results = {"name": words(encoder.framework)}
     else:
         numbers = [getattr(encoder, name)({"input_ids": MASK}), getattr(encoder, name)({})]
         results = {"numbers": torch.tensor(numbers)}
     return results
+
+
+def _trained(kind: Any) -> torch.Tensor:
+    """Which parameters of a model of speech are trained after the call."""
+    small: dict[str, Any] = {"vocab_size": 16, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
+    small.update(
+        num_hidden_layers=1, conv_dim=(8, 8), conv_kernel=(4, 4), conv_stride=(2, 2), num_feat_extract_layers=2
+    )
+    small.update(num_conv_pos_embeddings=4, num_conv_pos_embedding_groups=2)
+    model = kind(kind.config_class(**small))
+    model.freeze_feature_extractor()
+    return torch.tensor([part.requires_grad for _, part in sorted(model.named_parameters())])
