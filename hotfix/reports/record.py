@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from .. import __version__
+from .._support.words import PATH, shown
 from ..engine import job
 from ..engine.ledger import Outcome
 from ..engine.log import Log
@@ -127,7 +128,8 @@ class Record:
         except OSError as error:
             folder = self._file.parent
             self._log.fail_once(
-                f"HOTFIX_RECORD={folder}: the record of this process cannot be written ({error}); "
+                f"HOTFIX_RECORD={shown(str(folder), PATH)}: the record of this process cannot be written "
+                f"({error.strerror or error}); "
                 f"name a folder that the job may write to"
             )
 
