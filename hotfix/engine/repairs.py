@@ -186,13 +186,27 @@ class Repairs:
         """
         applied = [outcome for outcome in self.ledger.outcomes().values() if outcome.state is State.APPLIED]
         now = self.outcomes() if applied else {}
-        return [
-            now[outcome.fix, outcome.target]
-            for outcome in applied
-            if now[outcome.fix, outcome.target].state is State.FAILED
-            and outcome.target.partition(":")[0] in sys.modules
-            and not self._target_of(outcome).way.adds_name
-        ]
+        failed = [outcome for outcome in applied if now[outcome.fix, outcome.target].state is State.FAILED]
+        lost = []
+        for outcome in failed:
+            target, module = self._target_of(outcome), outcome.target.partition(":")[0]
+            if not (target.way.adds_name or self.journal.has_left(target, module)):
+                lost.append(now[outcome.fix, outcome.target])
+        return lost
+
+    def replaced(self) -> set[str]:
+        """The fixes of which nothing is in place any more because other code has replaced it; not the removed ones.
+
+        A module that was dropped does not count: its functions ran with the repair as long as they ran.
+        """
+        kept = set()
+        for outcome in self.outcomes().values() if self.ledger.repaired else ():
+            is_foreign = outcome.verdict is Verdict.FOREIGN
+            if outcome.state is State.APPLIED or (outcome.state is State.FAILED and not is_foreign):
+                kept.add(outcome.fix)
+            elif is_foreign and self.journal.has_left(self._target_of(outcome), outcome.target.partition(":")[0]):
+                kept.add(outcome.fix)
+        return self.ledger.repaired.keys() - kept - self.ledger.reverted
 
     def left_alone(self, ids: Collection[str]) -> dict[str, str]:
         """Why repairs left calls to the release's own code, by id of the fix."""
