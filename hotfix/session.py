@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Optional
 
 from ._support import collecting, memo
 from ._support.locks import Lock
-from ._support.words import covers
+from ._support.words import covers, shown
 from .engine.catalogue import Catalogue
 from .engine.entry import Entry
 from .engine.policy import Policy, narrowed
@@ -106,7 +106,8 @@ class Session:
             with self._lock:
                 if self._repairs is None:
                     self._repairs = Repairs(self.policy, self.catalogue, self.selection, log, self._lock)
-                    line = summary.LineAtExit(log, self._repairs.ledger, self._names_received)
+                    repairs = self._repairs
+                    line = summary.LineAtExit(log, repairs.ledger, self._names_received, repairs.replaced)
                     log.on_detail = line.expect
                     asked.on_first(line.expect)
         return self._repairs
@@ -419,8 +420,8 @@ class Session:
 
     def _other_digest(self, digest: str) -> str:
         return (
-            f"HOTFIX_PIN={self.policy.pin}, but the patch set of this process is {digest}. `hotfix lock --check` "
-            "says what has changed since hotfix.lock was written."
+            f"HOTFIX_PIN={shown(self.policy.pin)}, but the patch set of this process is {digest}. "
+            "`hotfix lock --check` says what has changed since hotfix.lock was written."
         )
 
     def _unchecked_artifacts(self) -> list[str]:
@@ -592,7 +593,8 @@ class Session:
             # A failed record must not stop the program; a pin that cannot be checked must.
             if pin and pinned:
                 raise HotfixError(
-                    f"HOTFIX_PIN={pin}: the digest cannot be computed: {error}; reinstall hotfix, or unset HOTFIX_PIN"
+                    f"HOTFIX_PIN={shown(pin)}: the digest cannot be computed: {error}; reinstall hotfix, or unset "
+                    "HOTFIX_PIN"
                 ) from error
             self.log.fail_once(f"no record of this process ({type(error).__name__}: {error})")
             return
