@@ -442,7 +442,8 @@ class Session:
         return [
             name
             for name in list(sys.modules)
-            if not self._is_settled(name, ids)
+            if isinstance(name, str)
+            and not self._is_settled(name, ids)
             and (name in names or any(covers(pattern, name) for pattern in patterns))
             and self.matters(name)
         ]

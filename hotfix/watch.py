@@ -220,7 +220,7 @@ def look_again() -> None:
     for root in ROOTS & sys.modules.keys():
         watcher.names.update(notify("root_imported", root))
     for name in list(sys.modules):
-        if watcher.waits_for(name):
+        if isinstance(name, str) and watcher.waits_for(name):
             notify("module_imported", name, late=True)
 
 
@@ -296,8 +296,8 @@ def _is_at_work(name: str) -> bool:
     return name.startswith(f"{__package__}.")
 
 
-def _is_aimed_at(name: str) -> bool:
-    return name.partition(".")[0] in ROOTS or name.rpartition(".")[2] in TAILS
+def _is_aimed_at(name: "Any") -> bool:
+    return isinstance(name, str) and (name.partition(".")[0] in ROOTS or name.rpartition(".")[2] in TAILS)
 
 
 def _call_at_exit(watcher: Watcher) -> None:

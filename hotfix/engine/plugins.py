@@ -77,7 +77,7 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
         warn: takes a sentence for each distribution whose entry points cannot be read.
     """
     installed: list[str] = []
-    for folder in dict.fromkeys(sys.path):
+    for folder in dict.fromkeys(folder for folder in sys.path if isinstance(folder, str)):  # as the import system
         if _is_working_directory(folder):
             continue
         try:

@@ -364,7 +364,7 @@ def _ways() -> list[str]:
 
 def _path() -> list[Path]:
     """The folders from which Python imports, without repetitions."""
-    folders = dict.fromkeys(Path(folder or ".").resolve() for folder in sys.path)
+    folders = dict.fromkeys(Path(folder or ".").resolve() for folder in sys.path if isinstance(folder, str))
     return [folder for folder in folders if folder.is_dir()]
 
 

@@ -129,7 +129,9 @@ def _chain() -> None:
     """Import the ``sitecustomize`` that Python would have found without this folder."""
     here = os.path.dirname(os.path.abspath(__file__))
     ours = (here, os.path.join(here, "with"))
-    sys.path[:] = [folder for folder in sys.path if not os.path.abspath(folder).startswith(ours) or folder == ""]
+    for folder in [folder for folder in sys.path if isinstance(folder, str) and folder]:
+        if os.path.abspath(folder).startswith(ours):
+            sys.path.remove(folder)
     sys.path_importer_cache.pop(here, None)
     own = sys.modules.pop("sitecustomize")
     try:
