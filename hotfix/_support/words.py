@@ -32,3 +32,13 @@ def shown(value: str, most: int = 100) -> str:
 
 
 PATH = 1000
+
+
+def described(error: BaseException) -> str:
+    """An error as a message has it, with its type; the error may be anybody's, and raise at ``str``."""
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except BaseException as another:
+        text = f"its text cannot be read, {type(another).__name__}"
+    return f"{name}: {shown(text, PATH)}"
