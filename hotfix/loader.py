@@ -29,7 +29,7 @@ class Loader:
             raise AttributeError(name)
         return getattr(self._loader, name)
 
-    @property
+    @property  # type: ignore[misc]  # of `object`, it can be assigned
     def __class__(self) -> Any:
         """The class of the wrapped loader, so that ``isinstance`` gives the same answers as without hotfix."""
         return type(self._loader)

@@ -135,9 +135,7 @@ class Policy:
                 raise _unreadable("HOTFIX_KINDS", kind, KINDS)
         if get("HOTFIX_REQUIRE") and not _split(get("HOTFIX_REQUIRE")):
             empty = shown(get("HOTFIX_REQUIRE"))
-            raise PolicyError(
-                f"HOTFIX_REQUIRE={empty}: this names no fix; give ids, separated by commas, or unset it"
-            )
+            raise PolicyError(f"HOTFIX_REQUIRE={empty}: this names no fix; give ids, separated by commas, or unset it")
         if "HOTFIX_PIN" in values and not get("HOTFIX_PIN"):
             raise PolicyError("HOTFIX_PIN is empty: it must be a digest (did `hotfix lock --digest` fail?)")
         return cls(

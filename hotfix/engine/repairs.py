@@ -6,7 +6,6 @@ never loads the code that judges, changes and records.
 
 from __future__ import annotations
 
-import sys
 import types
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Callable, Optional
@@ -201,10 +200,11 @@ class Repairs:
         """
         kept = set()
         for outcome in self.outcomes().values() if self.ledger.repaired else ():
-            is_foreign = outcome.verdict is Verdict.FOREIGN
-            if outcome.state is State.APPLIED or (outcome.state is State.FAILED and not is_foreign):
-                kept.add(outcome.fix)
-            elif is_foreign and self.journal.has_left(self._target_of(outcome), outcome.target.partition(":")[0]):
+            if outcome.verdict is not Verdict.FOREIGN:
+                is_kept = outcome.state in (State.APPLIED, State.FAILED)
+            else:
+                is_kept = self.journal.has_left(self._target_of(outcome), outcome.target.partition(":")[0])
+            if is_kept:
                 kept.add(outcome.fix)
         return self.ledger.repaired.keys() - kept - self.ledger.reverted
 

@@ -148,7 +148,7 @@ class Journal:
             return f"It was repaired, and replaced since by {live.place_of(here)}."
 
     def has_left(self, target: Target, module: str) -> bool:
-        """Whether nothing can get the function of a target from ``sys.modules``: its module is gone, or a stub is there.
+        """Whether nothing can get the function of a target from ``sys.modules``: the module is gone, or a stub instead.
 
         Args:
             target: of a fix that was applied.

@@ -4,8 +4,8 @@
   triggered outside the graph.
 - A process that ends by `os._exit`, a signal or a crash has recorded its calls: no called function is reported as
   "never reached", and a function that was called without a visible trigger is "not known".
-- The first lines of the report say so, and `--fail` passes only if it is known that no process triggered a bug. It does not
-  pass if a function was called whose bug is silent and has no known condition.
+- The first lines of the report say so, and `--fail` passes only if it is known that no process triggered a bug. It does
+  not pass if a function was called whose bug is silent and has no known condition.
 - An observed function needs nothing from hotfix but itself: not `sys.modules`, and no name that the function has.
 """
 

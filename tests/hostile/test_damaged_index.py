@@ -17,7 +17,6 @@ import pytest
 
 from hotfix.engine.catalogue import INDEX
 from hotfix.engine.index import Index
-
 from tests.engine.conftest import ROOT
 
 from .conftest import World
@@ -63,7 +62,12 @@ GUARDED = {
     "pin": {"HOTFIX_PIN": ""},
     "file": {"HOTFIX_CONFIG": "settings.toml"},
 }
-FREE = {"nothing": {}, "off": {"HOTFIX": "0"}, "not strict": {"HOTFIX_STRICT": "0"}, "file": {"HOTFIX_CONFIG": "free.toml"}}
+FREE = {
+    "nothing": {},
+    "off": {"HOTFIX": "0"},
+    "not strict": {"HOTFIX_STRICT": "0"},
+    "file": {"HOTFIX_CONFIG": "free.toml"},
+}
 
 
 def start(world: World, code: str, how: str, watcher: str, switches: dict[str, str]):

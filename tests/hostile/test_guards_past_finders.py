@@ -145,8 +145,14 @@ WRITES = {
     "text": ("out = open(path, 'w'); out.write('results')\n", b"results"),
     "bytes": ("out = open(path, 'wb'); out.write(b'results')\n", b"results"),
     "both ways": ("out = open(path, 'w+b'); out.write(b'results')\n", b"results"),
-    "in a cycle": ("class Logger: pass\nout = Logger(); out.me = out\nout.file = open(path, 'w')\nout.file.write('x')\n", b"x"),
-    "beside a full disk": ("full = open('/dev/full', 'w'); full.write('x')\nout = open(path, 'w'); out.write('x')\n", b"x"),
+    "in a cycle": (
+        "class Logger: pass\nout = Logger(); out.me = out\nout.file = open(path, 'w')\nout.file.write('x')\n",
+        b"x",
+    ),
+    "beside a full disk": (
+        "full = open('/dev/full', 'w'); full.write('x')\nout = open(path, 'w'); out.write('x')\n",
+        b"x",
+    ),
 }
 
 

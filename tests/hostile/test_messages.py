@@ -84,7 +84,8 @@ ENDS = {
 }
 KEPT = {
     "nothing": "",
-    "a wrapper": "import functools\ntoy.scale = functools.wraps(toy.scale)(lambda *given, _inner=toy.scale: _inner(*given))\n",
+    "a wrapper": "import functools\n@functools.wraps(toy.scale)\n"
+    "def around(*given, inner=toy.scale): return inner(*given)\ntoy.scale = around\n",
     "no module": "import sys\ndel sys.modules['transformers.toy']\n",
     "the same file again": "import importlib\nimportlib.reload(toy)\n",
 }

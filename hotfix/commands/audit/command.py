@@ -333,10 +333,7 @@ COLUMNS = ("what", "bug", "calls", "first")
 
 def _headline(audit: Audit, shown: Sequence[Bug]) -> str:
     if not audit.processes:
-        return (
-            "No process that this audit has reached imported a package that hotfix watches, such as "
-            "transformers."
-        )
+        return "No process that this audit has reached imported a package that hotfix watches, such as transformers."
     versions = f"transformers {audit.packages['transformers']}" if "transformers" in audit.packages else "transformers"
     where = f"{versions}, {audit.processes} process{'es' * (audit.processes != 1)}"
     if audit.world_size:

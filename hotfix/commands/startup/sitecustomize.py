@@ -122,7 +122,7 @@ def _refuse(why: str) -> None:
                 # Not ImportError: programs catch it and go on without.
                 raise RuntimeError(f"hotfix is not armed in this process ({why}); reinstall it, or unset the guard")
 
-    sys.meta_path.insert(0, Refusing)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, Refusing)
 
 
 def _chain() -> None:
