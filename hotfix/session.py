@@ -588,7 +588,7 @@ class Session:
                     from .reports.record import Record
 
                     counted = self.observer.results if self.observer else None
-                    self._record = Record(self.policy, self.log, self._publish_at_exit, counted)
+                    self._record = Record(self.policy, self.log, self._publish_at_exit, self._now, counted)
                 self._record.update(report, self.outcomes().values())
         except Exception as error:
             # A failed record must not stop the program; a pin that cannot be checked must.
@@ -602,6 +602,9 @@ class Session:
         if pin and pinned and report.digest != pin:
             raise HotfixError(self._other_digest(report.digest))
         self._pinned = self._pinned or pinned
+
+    def _now(self) -> Iterable[Outcome]:
+        return self.outcomes().values()
 
     def _publish_at_exit(self) -> None:
         self.look_at_the_end()
