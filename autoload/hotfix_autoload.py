@@ -31,7 +31,41 @@ def start() -> None:
             SourceFileLoader("hotfix.watch", path).exec_module(watch)
         watch.arm()
     except BaseException as error:  # of a start-up file even SystemExit and KeyboardInterrupt end the interpreter
-        if isinstance(error, ModuleNotFoundError) and error.name in ("hotfix", "hotfix.watch"):
-            return  # the core was uninstalled, or its folder is an empty shell: there is nothing to arm
-        if sys.stderr is not None:
-            sys.stderr.write(f"hotfix: not armed in this process ({type(error).__name__}: {error})\n")
+        is_gone = isinstance(error, ModuleNotFoundError) and error.name in ("hotfix", "hotfix.watch")
+        why = "it is not installed" if is_gone else f"{type(error).__name__}: {error}"
+        if not is_gone and sys.stderr is not None:  # without the core, there is nothing to arm
+            sys.stderr.write(f"hotfix: not armed in this process ({why})\n")
+        if _has_guards():
+            _refuse(why)
+
+
+def _has_guards() -> bool:
+    """Whether this process may not run without hotfix; a settings file that names a guard counts."""
+    from os import environ, path
+
+    strict, required = environ.get("HOTFIX_STRICT", "").strip(), environ.get("HOTFIX_REQUIRE", "").strip()
+    if strict not in ("", "0") or required or "HOTFIX_PIN" in environ:
+        return True
+    settings = environ.get("HOTFIX_CONFIG", "").strip()
+    if not path.isfile(settings):
+        return False
+    try:
+        with open(settings, "rb") as file:
+            text = file.read(1024 * 1024).replace(b"\0", b"")  # leaves the letters of UTF-16
+    except OSError:
+        return False
+    return any(guard in text for guard in (b"strict", b"require", b"pin"))
+
+
+def _refuse(why: str) -> None:
+    """Stop each import of a package that hotfix watches."""
+    import sys
+
+    class Refusing:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> None:
+            if name.partition(".")[0] == "transformers" or name.rpartition(".")[2] == "basic_var":
+                # Not ImportError: programs catch it and go on without.
+                raise RuntimeError(f"hotfix is not armed in this process ({why}); reinstall it, or unset the guard")
+
+    sys.meta_path.insert(0, Refusing)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ It has its own file because most processes never import a watched package, and b
 interpreter more, at exit too, than the rest of the watcher.
 """
 
+from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Callable
@@ -28,10 +29,27 @@ class Loader:
             raise AttributeError(name)
         return getattr(self._loader, name)
 
+    @property  # type: ignore[misc]  # of `object`, it can be assigned
+    def __class__(self) -> Any:
+        """The class of the wrapped loader, so that ``isinstance`` gives the same answers as without hotfix."""
+        return type(self._loader)
+
+    def __repr__(self) -> str:
+        return repr(self._loader)
+
+    def __copy__(self) -> Any:
+        return Loader(self._loader, self._before, self._after)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle the wrapped loader: the other process may have no hotfix."""
+        return self._loader.__reduce_ex__(protocol)
+
     def exec_module(self, module: ModuleType) -> None:
         """Execute the module with its own loader."""
         spec: Any = module.__spec__
-        module.__loader__ = spec.loader = self._loader
+        spec.loader = self._loader
+        with suppress(AttributeError):  # as the import system does: a module may refuse attributes
+            module.__loader__ = self._loader
         self._before(spec.name)
         self._loader.exec_module(module)
         self._after(spec.name)

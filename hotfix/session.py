@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Optional
 
 from ._support import collecting, memo
 from ._support.locks import Lock
-from ._support.words import covers
+from ._support.words import covers, shown
 from .engine.catalogue import Catalogue
 from .engine.entry import Entry
 from .engine.policy import Policy, narrowed
@@ -106,7 +106,8 @@ class Session:
             with self._lock:
                 if self._repairs is None:
                     self._repairs = Repairs(self.policy, self.catalogue, self.selection, log, self._lock)
-                    line = summary.LineAtExit(log, self._repairs.ledger, self._names_received)
+                    repairs = self._repairs
+                    line = summary.LineAtExit(log, repairs.ledger, self._names_received, repairs.replaced)
                     log.on_detail = line.expect
                     asked.on_first(line.expect)
         return self._repairs
@@ -419,8 +420,8 @@ class Session:
 
     def _other_digest(self, digest: str) -> str:
         return (
-            f"HOTFIX_PIN={self.policy.pin}, but the patch set of this process is {digest}. `hotfix lock --check` "
-            "says what has changed since hotfix.lock was written."
+            f"HOTFIX_PIN={shown(self.policy.pin)}, but the patch set of this process is {digest}. "
+            "`hotfix lock --check` says what has changed since hotfix.lock was written."
         )
 
     def _unchecked_artifacts(self) -> list[str]:
@@ -441,7 +442,8 @@ class Session:
         return [
             name
             for name in list(sys.modules)
-            if not self._is_settled(name, ids)
+            if isinstance(name, str)
+            and not self._is_settled(name, ids)
             and (name in names or any(covers(pattern, name) for pattern in patterns))
             and self.matters(name)
         ]
@@ -586,19 +588,23 @@ class Session:
                     from .reports.record import Record
 
                     counted = self.observer.results if self.observer else None
-                    self._record = Record(self.policy, self.log, self._publish_at_exit, counted)
+                    self._record = Record(self.policy, self.log, self._publish_at_exit, self._now, counted)
                 self._record.update(report, self.outcomes().values())
         except Exception as error:
             # A failed record must not stop the program; a pin that cannot be checked must.
             if pin and pinned:
                 raise HotfixError(
-                    f"HOTFIX_PIN={pin}: the digest cannot be computed: {error}; reinstall hotfix, or unset HOTFIX_PIN"
+                    f"HOTFIX_PIN={shown(pin)}: the digest cannot be computed: {error}; reinstall hotfix, or unset "
+                    "HOTFIX_PIN"
                 ) from error
             self.log.fail_once(f"no record of this process ({type(error).__name__}: {error})")
             return
         if pin and pinned and report.digest != pin:
             raise HotfixError(self._other_digest(report.digest))
         self._pinned = self._pinned or pinned
+
+    def _now(self) -> Iterable[Outcome]:
+        return self.outcomes().values()
 
     def _publish_at_exit(self) -> None:
         self.look_at_the_end()

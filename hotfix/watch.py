@@ -115,11 +115,14 @@ class Watcher:
         finally:
             self.searching.discard(here)
 
-    def at_exit(self) -> "None":
+    def at_exit(self, flushes: bool = True) -> "None":
         """End the process with exit status 1 if a guard is on and hotfix never checked a loaded module.
 
-        It runs after the program's own exit handlers. It does not raise: an exception would not change the exit
-        status.
+        It runs after the program's own exit handlers, but before those that were registered when hotfix was armed. It
+        does not raise: an exception would not change the exit status.
+
+        Args:
+            flushes: whether Python would now close the open files of this process.
         """
         if not self.armed or not any(_is_aimed_at(name) for name in list(sys.modules)):
             return
@@ -135,7 +138,7 @@ class Watcher:
         except BaseException as error:
             problems = [f"hotfix cannot check this process ({type(error).__name__}: {error})"]
         if problems:
-            _fail(problems)
+            _fail(problems, flushes)
 
     def waits_for(self, name: "str") -> "bool":
         """Whether a module of this name may need a repair."""
@@ -217,7 +220,7 @@ def look_again() -> None:
     for root in ROOTS & sys.modules.keys():
         watcher.names.update(notify("root_imported", root))
     for name in list(sys.modules):
-        if watcher.waits_for(name):
+        if isinstance(name, str) and watcher.waits_for(name):
             notify("module_imported", name, late=True)
 
 
@@ -252,7 +255,7 @@ def _give_up(error: Exception) -> None:
     why = f"{type(error).__name__}: {error}"
     if other.replace("\\", "/").rpartition("/")[0] != __file__.replace("\\", "/").rpartition("/")[0]:
         why = f"`import hotfix` gives {other}"
-    if _has_guards(switches):
+    if _has_guards(switches) or _names_a_guard(switches.get("HOTFIX_CONFIG", "").strip()):
         # The watcher stays: a program may retry the import. Not ImportError: programs catch it and go on without.
         raise RuntimeError(f"hotfix can do nothing in this process ({why})") from error
     disarm()
@@ -268,6 +271,20 @@ def _has_guards(switches: "dict[str, str]") -> bool:
     return strict not in ("", "0") or required != "" or "HOTFIX_PIN" in switches
 
 
+def _names_a_guard(path: str) -> bool:
+    """Whether a settings file, which perhaps nothing can parse here, contains the name of a guard."""
+    from os.path import isfile
+
+    if not isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            text = file.read(1024 * 1024).replace(b"\0", b"")  # leaves the letters of UTF-16
+    except OSError:
+        return False
+    return any(guard in text for guard in (b"strict", b"require", b"pin"))
+
+
 def _is_at_work(name: str) -> bool:
     """Whether hotfix itself is importing a module in this thread."""
     ours = tuple(f"{__package__}.{part}" for part in ("api", "engine", "patching", "reports", "session", "versions"))
@@ -279,8 +296,8 @@ def _is_at_work(name: str) -> bool:
     return name.startswith(f"{__package__}.")
 
 
-def _is_aimed_at(name: str) -> bool:
-    return name.partition(".")[0] in ROOTS or name.rpartition(".")[2] in TAILS
+def _is_aimed_at(name: "Any") -> bool:
+    return isinstance(name, str) and (name.partition(".")[0] in ROOTS or name.rpartition(".")[2] in TAILS)
 
 
 def _call_at_exit(watcher: Watcher) -> None:
@@ -309,10 +326,18 @@ def _finalize(watcher: Watcher) -> None:
     from multiprocessing import util  # already loaded
 
     if watcher.finalizer is None or not watcher.finalizer.still_active():
-        watcher.finalizer = util.Finalize(None, watcher.at_exit, exitpriority=-1)
+        watcher.finalizer = util.Finalize(None, watcher.at_exit, (False,), exitpriority=-1)
 
 
-def _fail(problems: "list[str]") -> None:
+def _fail(problems: "list[str]", flushes: bool) -> None:
+    """End the process with exit status 1.
+
+    Args:
+        problems: sentences for stderr.
+        flushes: whether to write out what is in the buffers of open files.
+    """
+    import gc
+    import io
     from os import _exit
 
     for stream in (sys.stderr, sys.stdout):
@@ -322,4 +347,12 @@ def _fail(problems: "list[str]") -> None:
             stream.flush()
         except (AttributeError, OSError, ValueError):  # the stream is closed or missing
             continue
+    # Python would have closed these. A process of multiprocessing would not: it may have inherited them.
+    kinds = (io.TextIOBase, io.BufferedIOBase) if flushes else ()
+    for kind in kinds:  # a text file writes into a buffered one
+        for file in [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]:
+            try:
+                file.flush()
+            except (AttributeError, OSError, ValueError):  # it is closed, or its disk is full
+                continue
     _exit(1)

@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Run the command; a setting that cannot be read is an error."""
+    from .._support.words import PATH, shown
     from ..engine import settings
     from ..engine.policy import VARIABLES, Policy
     from . import screen
@@ -62,7 +63,10 @@ def run(chosen: argparse.Namespace) -> int:
         return 0
     out = screen.Screen()
     out.line("Settings of a process; a variable takes precedence over the file that HOTFIX_CONFIG names.", "bold")
-    out.table(("switch", "value", "from"), [(name, value or "-", origin) for name, value, origin in rows])
+    out.table(
+        ("switch", "value", "from"),
+        [(name, shown(value, PATH) or "-", shown(origin, PATH)) for name, value, origin in rows],
+    )
     out.line()
     if not project.file:
         out.line("hotfix scan: no pyproject.toml here or above has a table [tool.hotfix.scan].")

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import NamedTuple, Optional
 
 from .._support.locks import Lock
+from .._support.words import described
 from ..errors import HotfixError
 from ..versions import installed
 from ..versions.judgement import Verdict
@@ -202,7 +203,7 @@ class Ledger:
         except HotfixError:
             raise
         except (Exception, SystemExit) as error:
-            reason = f"hotfix itself failed: {type(error).__name__}: {error}; the module is unchanged."
+            reason = f"hotfix itself failed: {described(error)}; the module is unchanged."
             self.record(Outcome(fix, target, Verdict.UNKNOWN, State.FAILED, late, reason))
 
 

@@ -33,6 +33,7 @@ from functools import reduce
 from importlib import import_module
 from typing import TYPE_CHECKING, Callable
 
+from .._support.words import PATH, described, shown
 from ..errors import HotfixError
 from ..versions.installed import normal
 from .entry import Entry
@@ -60,11 +61,11 @@ def entries(warn: Callable[[str], None]) -> dict[str, Entry]:
                 if entry.id in entries_by_id:
                     raise ValueError(f"two fixes called {entry.id}; rename one of them")
                 entries_by_id[entry.id] = entry
-        except HotfixError:
+        except (HotfixError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as error:  # a plugin must not end the program
+        except BaseException as error:  # a plugin must not end the program; the skips of pytest are no Exception
             warn(
-                f"the plugin {name} = {value} of {distribution} is left out ({type(error).__name__}: {error}); "
+                f"the plugin {shown(f'{name} = {value} of {distribution}', PATH)} is left out ({described(error)}); "
                 f"upgrade it, or report the error to its authors"
             )
     return entries_by_id
@@ -77,7 +78,7 @@ def declared(warn: Callable[[str], None]) -> Iterator[tuple[str, str, str]]:
         warn: takes a sentence for each distribution whose entry points cannot be read.
     """
     installed: list[str] = []
-    for folder in dict.fromkeys(sys.path):
+    for folder in dict.fromkeys(folder for folder in sys.path if isinstance(folder, str)):  # as the import system
         if _is_working_directory(folder):
             continue
         try:
@@ -168,9 +169,19 @@ def _fixes(value: str) -> list[Fix]:
             raise TypeError(f"{fix!r} is not a hotfix.Fix; name a Fix, or a list of them, in the entry point")
         if not fix.targets:
             raise ValueError(f"{fix.id} has no targets; declare them with replaces, edits, wraps or adds")
+        if not _is_id(fix.id):
+            raise ValueError(f"{shown(fix.id)!r} is no id: use at most 100 letters, digits and -._, without spaces")
         if ":" in fix.id:
             raise ValueError(f"{fix.id}: an id has no colon; hotfix puts the name of the distribution in front of it")
     return fixes
+
+
+def _is_id(id: str) -> bool:
+    """Whether a user can write an id in a switch, and a line can have it."""
+    return id.isprintable() and 0 < len(id) <= _LONGEST and not set(id) & set(" ,*?[]!")
+
+
+_LONGEST = 100
 
 
 def _entry(distribution: str, fix: Fix, value: str) -> Entry:

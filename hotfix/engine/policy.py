@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Optional, get_args
 
-from .._support.words import KINDS
+from .._support.words import KINDS, shown
 from ..errors import PolicyError
 
 if TYPE_CHECKING:
@@ -134,9 +134,8 @@ class Policy:
             if kind not in KINDS:
                 raise _unreadable("HOTFIX_KINDS", kind, KINDS)
         if get("HOTFIX_REQUIRE") and not _split(get("HOTFIX_REQUIRE")):
-            raise PolicyError(
-                f"HOTFIX_REQUIRE={get('HOTFIX_REQUIRE')}: this names no fix; give ids, separated by commas, or unset it"
-            )
+            empty = shown(get("HOTFIX_REQUIRE"))
+            raise PolicyError(f"HOTFIX_REQUIRE={empty}: this names no fix; give ids, separated by commas, or unset it")
         if "HOTFIX_PIN" in values and not get("HOTFIX_PIN"):
             raise PolicyError("HOTFIX_PIN is empty: it must be a digest (did `hotfix lock --digest` fail?)")
         return cls(
@@ -177,7 +176,7 @@ class Policy:
     def unknown_variables(self) -> list[str]:
         """A sentence for each variable that looks like a switch but is not one."""
         return [
-            f"{name} is not a hotfix setting; {_suggestion(name, VARIABLES, 'hotfix config')}"
+            f"{shown(name)} is not a hotfix setting; {_suggestion(name, VARIABLES, 'hotfix config')}"
             for name in sorted(self.environment)
             if name.startswith("HOTFIX_") and name not in VARIABLES
         ]
@@ -191,7 +190,7 @@ class Policy:
             "HOTFIX_OPTIN": (self.optin, {*ids, *groups}),
         }
         return [
-            f"{variable}={pattern}: no fix has this id; {_suggestion(pattern, known, 'hotfix list')}"
+            f"{variable}={shown(pattern)}: no fix has this id; {_suggestion(pattern, known, 'hotfix list')}"
             for variable, (patterns, known) in switches.items()
             for pattern in patterns
             if not any(fnmatchcase(name, pattern) for name in known)
@@ -298,12 +297,7 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
 
 
 def _unreadable(variable: str, value: str, allowed: Iterable[str]) -> PolicyError:
-    shown = value if value.isprintable() else ascii(value)[1:-1]  # no control characters in a traceback
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}\N{HORIZONTAL ELLIPSIS}"
-    return PolicyError(f"{variable}={shown}: this value cannot be read; allowed are {', '.join(allowed)}")
-
-
-_SHOWN = 100
+    return PolicyError(f"{variable}={shown(value)}: this value cannot be read; allowed are {', '.join(allowed)}")
 
 
 def _suggestion(name: str, known: Collection[str], command: str) -> str:

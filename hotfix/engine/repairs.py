@@ -6,7 +6,6 @@ never loads the code that judges, changes and records.
 
 from __future__ import annotations
 
-import sys
 import types
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Callable, Optional
@@ -186,13 +185,28 @@ class Repairs:
         """
         applied = [outcome for outcome in self.ledger.outcomes().values() if outcome.state is State.APPLIED]
         now = self.outcomes() if applied else {}
-        return [
-            now[outcome.fix, outcome.target]
-            for outcome in applied
-            if now[outcome.fix, outcome.target].state is State.FAILED
-            and outcome.target.partition(":")[0] in sys.modules
-            and not self._target_of(outcome).way.adds_name
-        ]
+        failed = [outcome for outcome in applied if now[outcome.fix, outcome.target].state is State.FAILED]
+        lost = []
+        for outcome in failed:
+            target, module = self._target_of(outcome), outcome.target.partition(":")[0]
+            if not (target.way.adds_name or self.journal.has_left(target, module)):
+                lost.append(now[outcome.fix, outcome.target])
+        return lost
+
+    def replaced(self) -> set[str]:
+        """The fixes of which nothing is in place any more because other code has replaced it; not the removed ones.
+
+        A module that was dropped does not count: its functions ran with the repair as long as they ran.
+        """
+        kept = set()
+        for outcome in self.outcomes().values() if self.ledger.repaired else ():
+            if outcome.verdict is not Verdict.FOREIGN:
+                is_kept = outcome.state in (State.APPLIED, State.FAILED)
+            else:
+                is_kept = self.journal.has_left(self._target_of(outcome), outcome.target.partition(":")[0])
+            if is_kept:
+                kept.add(outcome.fix)
+        return self.ledger.repaired.keys() - kept - self.ledger.reverted
 
     def left_alone(self, ids: Collection[str]) -> dict[str, str]:
         """Why repairs left calls to the release's own code, by id of the fix."""

@@ -7,12 +7,15 @@ a working directory, because anyone who can write there could switch a repair of
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from .._support.words import PATH, shown
 from ..errors import PolicyError
 
 VARIABLE = "HOTFIX_CONFIG"
@@ -40,15 +43,16 @@ def of_file(environment: Mapping[str, str], variables: Iterable[str]) -> dict[st
     document = _document(path)
     table = _table(document)
     if not isinstance(table, dict):
-        raise PolicyError(f"{VARIABLE}={path}: tool.hotfix must be a table; write [tool.hotfix]")
+        raise PolicyError(f"{VARIABLE}={shown(path, PATH)}: tool.hotfix must be a table; write [tool.hotfix]")
     names = {key_of(variable): variable for variable in variables if variable != VARIABLE}
     values = {}
     for key, value in table.items():
         if key == "scan":
             continue  # for `hotfix scan`
         if key not in names:
-            raise PolicyError(f"{VARIABLE}={path}: {key!r} is not a setting; known are {', '.join(sorted(names))}")
-        values[names[key]] = _text(value, f"{VARIABLE}={path}: {key}")
+            known = ", ".join(sorted(names))
+            raise PolicyError(f"{VARIABLE}={shown(path, PATH)}: {shown(key)!r} is not a setting; known are {known}")
+        values[names[key]] = _text(value, f"{VARIABLE}={shown(path, PATH)}: {shown(key)}")
     return values
 
 
@@ -61,10 +65,12 @@ def may_have_guards(environment: Mapping[str, str]) -> bool:
 
     path = environment.get(VARIABLE, "").strip()
     try:
-        with open(path, "rb") as file:
-            text = file.read(1024 * 1024).replace(b"\0", b"")  # leaves the letters of UTF-16
+        text = _content(path)
     except OSError:
         return False
+    if len(text) > _LIMIT:
+        return True
+    text = text.replace(b"\0", b"")  # leaves the letters of UTF-16
     words = set(re.findall(rb"[a-z-]+", text))
     with suppress(PolicyError):
         document = _document(path)
@@ -75,7 +81,7 @@ def may_have_guards(environment: Mapping[str, str]) -> bool:
 
 def _document(path: str) -> dict[str, Any]:
     if not os.path.isabs(path):
-        raise PolicyError(f"{VARIABLE}={path}: this must be an absolute path")
+        raise PolicyError(f"{VARIABLE}={shown(path, PATH)}: this must be an absolute path")
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -83,17 +89,30 @@ def _document(path: str) -> dict[str, Any]:
             import tomli as tomllib
         except ImportError:
             raise PolicyError(
-                f"{VARIABLE}={path}: reading TOML needs tomli on this Python: pip install tomli"
+                f"{VARIABLE}={shown(path, PATH)}: reading TOML needs tomli on this Python: pip install tomli"
             ) from None
     try:
-        with open(path, "rb") as file:
-            # Editors on Windows put a byte order mark before it.
-            document: dict[str, Any] = tomllib.loads(file.read().decode("utf-8-sig"))
+        # Editors on Windows put a byte order mark before it.
+        content = _content(path)
+        if len(content) > _LIMIT:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
+        document: dict[str, Any] = tomllib.loads(content.decode("utf-8-sig"))
     except OSError as error:
-        raise PolicyError(f"{VARIABLE}={path}: {error.strerror}; correct the path, or unset it") from error
-    except ValueError as error:  # not TOML, not UTF-8
-        raise PolicyError(f"{VARIABLE}={path}: not TOML: {error}; correct the file") from error
+        raise PolicyError(f"{VARIABLE}={shown(path, PATH)}: {error.strerror}; correct the path, or unset it") from error
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, nested too deep
+        raise PolicyError(f"{VARIABLE}={shown(path, PATH)}: not TOML: {error}; correct the file") from error
     return document
+
+
+def _content(path: str) -> bytes:
+    """A file up to a byte more than `_LIMIT`; a pipe would block the program, and a device may have no end."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    with open(path, "rb") as file:
+        return file.read(_LIMIT + 1)
+
+
+_LIMIT = 1024 * 1024  # bytes; more than any list of fixes
 
 
 def _table(document: dict[str, Any]) -> object:

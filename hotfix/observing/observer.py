@@ -16,6 +16,7 @@ from typing import Callable, Optional
 
 from .. import trigger
 from .._support.locks import Lock
+from .._support.words import described
 from ..errors import Refusal
 from ..fix import Fix, Target
 from ..patching import live
@@ -58,7 +59,7 @@ class Observer:
             try:
                 loaded = trigger.load(fix, self._module_of(fix))
             except (Exception, SystemExit) as error:  # only this trigger fails
-                self._warn_once(f"{fix}: its trigger cannot be used: {type(error).__name__}: {error}")
+                self._warn_once(f"{fix}: its trigger cannot be used: {described(error)}")
                 loaded = None
             self._triggers[fix] = loaded
         return self._triggers[fix]

@@ -135,11 +135,10 @@ class Journal:
             with self._lock:
                 is_there = any(adding.stands() for adding in self._changing(target) if isinstance(adding, _Adding))
             return None if is_there else "It was added, and is another object since."
-        loaded = sys.modules.get(module)
-        if loaded is None:
+        if self.has_left(target, module):
             return f"It was repaired in a module {module} that is not loaded any more."
         try:
-            here = live.resolve(loaded, target.qualname).raw
+            here = live.resolve(sys.modules[module], target.qualname).raw
         except Refusal as refusal:
             return f"It was repaired, and {refusal} any more."
         with self._lock:
@@ -147,6 +146,22 @@ class Journal:
             if any(change.stands_in(here) for change in changed):
                 return None
             return f"It was repaired, and replaced since by {live.place_of(here)}."
+
+    def has_left(self, target: Target, module: str) -> bool:
+        """Whether nothing can get the function of a target from ``sys.modules``: the module is gone, or a stub instead.
+
+        Args:
+            target: of a fix that was applied.
+            module: name of the module, if the target names a pattern.
+        """
+        loaded = sys.modules.get(module)
+        if loaded is None or issubclass(type(loaded), types.ModuleType):
+            return loaded is None
+        try:
+            live.resolve(loaded, target.qualname)
+        except Exception:  # a mock, or any other object, may raise anything
+            return True
+        return False
 
     def is_scripted(self, target: Target) -> bool:
         """Whether torch.jit has compiled the file of a repaired function, which lacks the repair.

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from .. import __version__
+from .._support.words import PATH, shown
 from ..engine import job
 from ..engine.ledger import Outcome
 from ..engine.log import Log
@@ -45,6 +46,7 @@ class Record:
         switches: name the folder, and are part of the record.
         log: logs a failure to write.
         look_again: called at exit; it calls `update` if it can.
+        outcomes: returns the outcomes as they are now.
         counted: returns the counts so far, if calls are counted; takes whether to wait for a device.
     """
 
@@ -53,11 +55,13 @@ class Record:
         switches: Policy,
         log: Log,
         look_again: Callable[[], None],
+        outcomes: Callable[[], Iterable[Outcome]],
         counted: Optional[Callable[[bool], Iterable[Counted]]] = None,
     ) -> None:
         self._policy = switches
         self._log = log
         self._look_again = look_again
+        self._outcomes = outcomes
         self._counted = counted
         self._content: dict[str, Any] = {}
         self._file: Optional[Path] = None
@@ -127,7 +131,8 @@ class Record:
         except OSError as error:
             folder = self._file.parent
             self._log.fail_once(
-                f"HOTFIX_RECORD={folder}: the record of this process cannot be written ({error}); "
+                f"HOTFIX_RECORD={shown(str(folder), PATH)}: the record of this process cannot be written "
+                f"({error.strerror or error}); "
                 f"name a folder that the job may write to"
             )
 
@@ -151,14 +156,17 @@ class Record:
     def _write_when_a_child_ends(self) -> None:
         """Write at the end of children of multiprocessing, such as DataLoader workers, which skip `atexit` handlers."""
         util: Any = sys.modules.get("multiprocessing.util")
-        if util is not None and self._counted is not None:
+        if util is not None:
             # A new child first clears its finalizers, then calls the functions registered here.
             util.register_after_fork(self, _finally_written)
             _finally_written(self)
 
     def end(self) -> None:
-        """Record that this process has ended."""
+        """Record that this process has ended, and the changes that nothing has reported, such as a replaced repair."""
         self._content["ended"] = True
+        # A report may take longer than a short worker.
+        if [outcome.to_dict() for outcome in self._outcomes()] != self._content["outcomes"]:
+            self._look_again()
         with self._lock:
             if self._file is not None:
                 self._write()

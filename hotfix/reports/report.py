@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from .. import __version__
 from .._support.memo import memo
-from .._support.words import KINDS
+from .._support.words import KINDS, described
 from ..engine.catalogue import Catalogue
 from ..engine.entry import Entry
 from ..engine.ledger import Outcome, State
@@ -300,7 +300,7 @@ def make(
                     return idle
             return [outcome for _, outcomes in of(entry) for outcome in outcomes]
         except Exception as error:
-            reason = f"The fix cannot be loaded: {type(error).__name__}: {error}"
+            reason = f"The fix cannot be loaded: {described(error)}"
             return [Outcome(entry.id, key, Verdict.UNKNOWN, State.FAILED, False, reason) for key in entry.targets]
 
     at_work: dict[str, list[Outcome]] = {}
@@ -418,7 +418,7 @@ def _foretold_or_failed(
     try:
         return _foretold(fix, target, disabled, switches, catalogue)
     except Exception as error:  # only this fix fails: the report still covers all others
-        reason = f"It cannot be judged: {type(error).__name__}: {error}"
+        reason = f"It cannot be judged: {described(error)}"
         return Outcome(fix.id, str(target), Verdict.UNKNOWN, State.FAILED, False, reason)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Callable
 
 from ..engine import job
@@ -27,12 +27,20 @@ class LineAtExit:
         log: writes it.
         ledger: has the fixes that were installed, and those that were removed again.
         names: returns the names that were received, by ``module:qualname``.
+        replaced: returns the fixes of which nothing is in place any more, because other code has replaced it.
     """
 
-    def __init__(self, log: Log, ledger: Ledger, names: Callable[[], Mapping[str, Received]]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        ledger: Ledger,
+        names: Callable[[], Mapping[str, Received]],
+        replaced: Callable[[], Collection[str]] = frozenset,
+    ) -> None:
         self._log = log
         self._ledger = ledger
         self._names = names
+        self._replaced = replaced
         self._process = 0
 
     def expect(self) -> None:
@@ -47,14 +55,19 @@ class LineAtExit:
         if is_child or job.rank() not in (None, 0):
             return
         repaired, reverted = self._ledger.repaired, self._ledger.reverted
-        in_place = {fix: which for fix, which in repaired.items() if fix not in reverted}
-        line = sentence(in_place, self._names(), self._log.details - len(repaired), len(reverted))
+        replaced = self._replaced()
+        in_place = {fix: which for fix, which in repaired.items() if fix not in reverted and fix not in replaced}
+        line = sentence(in_place, self._names(), self._log.details - len(repaired), len(reverted), len(replaced))
         if line:
             self._log.notice(line)
 
 
 def sentence(
-    repaired: Mapping[str, tuple[str, str]], names: Mapping[str, Received], messages: int = 0, reverted: int = 0
+    repaired: Mapping[str, tuple[str, str]],
+    names: Mapping[str, Received],
+    messages: int = 0,
+    reverted: int = 0,
+    replaced: int = 0,
 ) -> str:
     """The line; empty if there is nothing to report.
 
@@ -63,6 +76,7 @@ def sentence(
         names: the names that were received, by ``module:qualname``.
         messages: how many other messages ``HOTFIX_LOG=info`` shows, such as those about converted files.
         reverted: how many fixes were removed again.
+        replaced: how many were replaced by other code.
     """
     parts = []
     packages = [package for package, _ in repaired.values()]
@@ -75,6 +89,8 @@ def sentence(
         parts.append(", ".join([*counted, *([f"{silent} of silent bugs"] if silent else [])]))
     if reverted:
         parts.append(f"{_repairs(reverted, first=True)} reverted")
+    if replaced:
+        parts.append(f"{_repairs(replaced, first=True)} replaced by other code, see hotfix.report()")
     if names:
         parts.append(restored.sentence(names))
     if messages > 0:

@@ -96,7 +96,7 @@ def version(distribution: str) -> Optional[Version]:
                 return parsed
         beside = str(folder.parent)
     wanted = normal(distribution)
-    for place in dict.fromkeys([*([beside] if beside else []), *sys.path]):
+    for place in dict.fromkeys([*([beside] if beside else []), *_folders()]):
         metadata = _metadata_folders(place or ".").get(wanted)
         if metadata is None or (spec is None and not _has_code(place, metadata)):
             continue
@@ -131,6 +131,11 @@ def is_as_released(module: str) -> bool:
         return status.st_mtime <= listed_at + _SECONDS or _has_hash(path, digest)
     # Neither exists: the release has no such module, unless it is installed as bytecode.
     return not any(os.path.exists(path) for path in (f"{stem}.pyc", os.path.join(stem, "__init__.pyc")))
+
+
+def _folders() -> list[str]:
+    """The entries of ``sys.path`` that the import system uses: it skips those that are not strings."""
+    return [folder for folder in sys.path if isinstance(folder, str)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@
   triggered outside the graph.
 - A process that ends by `os._exit`, a signal or a crash has recorded its calls: no called function is reported as
   "never reached", and a function that was called without a visible trigger is "not known".
-- The first lines of the report say so, and `--fail` passes only if it is known that no process triggered a bug.
+- The first lines of the report say so, and `--fail` passes only if it is known that no process triggered a bug. It does
+  not pass if a function was called whose bug is silent and has no known condition.
 - An observed function needs nothing from hotfix but itself: not `sys.modules`, and no name that the function has.
 """
 
@@ -64,6 +65,27 @@ def test_a_process_that_ends_without_pythons_end_is_not_known(world: World, end:
     assert "toy-kinds" in lines[1]
     assert audited(world, CALLED + "kinds.Layer.halve(2)\n" + ENDS[end])[:2] == (False, "triggered")
     assert audited(world, CALLS + ENDS[end])[:2] == (True, "never reached")
+
+
+@pytest.mark.parametrize(("kind", "clean"), [("silent", False), ("loading", False), ("crash", True)])
+def test_a_call_of_a_function_without_a_condition_shows_nothing(world: World, kind: str, clean: bool) -> None:
+    text = (world.folder / "toy_scale.py").read_text().replace('kind="silent"', f'kind="{kind}"')
+    key = {"transformers.toy:scale": "==1.0"}
+    world.plant("toy-scale", text, key, {"transformers.toy:scale": "scale"}, kind=kind)
+    call = "import hotfix.auto, transformers.toy as toy\n"
+    assert unclear(world, call + "toy.scale(5)\n") == (clean, "reached", not clean)
+    assert unclear(world, call) == (True, "never reached", False)
+
+
+def unclear(world: World, code: str) -> tuple[bool, str, bool]:
+    """Whether the audit is clean, the state of the toy's bug, and whether the first line says "not known"."""
+    records = world.folder / "records"
+    world.run(code, HOTFIX_RECORD=str(records), **OBSERVE)
+    first, *_, last = world.run(AUDIT).stdout.splitlines()
+    for file in records.glob("*"):
+        file.unlink()
+    clean, states = json.loads(last)
+    return clean, states["toy-scale"], "not known" in first
 
 
 COMPILED = """

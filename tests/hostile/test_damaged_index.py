@@ -2,15 +2,22 @@
 
 - With HOTFIX_STRICT, HOTFIX_REQUIRE or HOTFIX_PIN, an index of the fixes that is incomplete or was changed stops a
   program before its first step, and the message names the file.
+- So does a watcher that the start-up files cannot load, or a core that is not installed next to them: the import of
+  transformers fails. Programs that do not import it run as before.
 - Without a guard, the remaining entries of the index are applied as before, and the program continues.
 """
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+
 import pytest
 
 from hotfix.engine.catalogue import INDEX
 from hotfix.engine.index import Index
+from tests.engine.conftest import ROOT
 
 from .conftest import World
 
@@ -45,3 +52,65 @@ def test_an_index_that_is_not_whole_stops_a_guarded_program(world: World, damage
 
 def test_the_index_of_this_checkout_is_whole() -> None:
     Index(INDEX).check()
+
+
+LOADED = "import transformers.toy as toy\nprint('step 0', toy.scale(5))\n"
+AUTOLOAD = "import hotfix_autoload\nhotfix_autoload.start()\n"
+GUARDED = {
+    "strict": {"HOTFIX_STRICT": "1"},
+    "require": {"HOTFIX_REQUIRE": "toy-scale"},
+    "pin": {"HOTFIX_PIN": ""},
+    "file": {"HOTFIX_CONFIG": "settings.toml"},
+}
+FREE = {
+    "nothing": {},
+    "off": {"HOTFIX": "0"},
+    "not strict": {"HOTFIX_STRICT": "0"},
+    "file": {"HOTFIX_CONFIG": "free.toml"},
+}
+
+
+def start(world: World, code: str, how: str, watcher: str, switches: dict[str, str]):
+    """Run code below a start-up file with this text in the file of the watcher; without one if it is empty."""
+    place = world.folder / "installed"
+    startup = place / "hotfix/commands/startup"
+    startup.mkdir(parents=True)
+    for file in (ROOT / "hotfix/commands/startup/sitecustomize.py", ROOT / "autoload/hotfix_autoload.py"):
+        shutil.copy(file, startup if file.stem == "sitecustomize" else place)
+    (place / "hotfix/__init__.py").write_text("")
+    if watcher:
+        (place / "hotfix/watch.py").write_text(watcher)
+    world.write("settings.toml", "strict = true\n")
+    world.write("free.toml", "skip = []\n")
+    switches = {name: str(world.folder / value) if "." in value else value for name, value in switches.items()}
+    if how == "wheel":
+        code = AUTOLOAD + code
+    path = (str(startup if how == "run" else place),)
+    environment = world.environment(path, **switches)
+    environment["PYTHONPATH"] = environment["PYTHONPATH"].replace(str(ROOT), str(place))
+    script = world.script(code, planted=False)
+    return subprocess.run(
+        [sys.executable, str(script)], env=environment, cwd=world.folder, capture_output=True, text=True, check=False
+    )
+
+
+WATCHERS = {"not Python": "def (", "another file": "arm = None\n", "exits": "raise SystemExit(3)\n", "not there": ""}
+
+
+@pytest.mark.parametrize("switches", GUARDED)
+@pytest.mark.parametrize(("how", "watcher"), [(how, name) for how in ("run", "wheel") for name in WATCHERS])
+def test_a_watcher_that_cannot_be_loaded_stops_a_program_with_a_guard(
+    world: World, how: str, watcher: str, switches: str
+) -> None:
+    done = start(world, LOADED, how, WATCHERS[watcher], GUARDED[switches])
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert "RuntimeError: hotfix is not armed" in done.stderr
+    world.folder.joinpath("installed").rename(world.folder / "before")
+    assert start(world, "print('a tool')", how, WATCHERS[watcher], GUARDED[switches]).stdout == "a tool\n"
+
+
+@pytest.mark.parametrize("switches", FREE)
+@pytest.mark.parametrize("how", ["run", "wheel"])
+def test_and_no_other_program(world: World, how: str, switches: str) -> None:
+    done = start(world, LOADED, how, WATCHERS["not Python"], FREE[switches])
+    assert done.stdout == "step 0 7\n", done.stderr

@@ -4,6 +4,7 @@
 - If it cannot be repaired then, a program with a guard stops; the digest of such a process differs.
 - Modules that a plugin imports at its top are repaired, too; a module that is still executing, at the next look.
 - A process has a single watcher, however often and from wherever hotfix is loaded, and nothing is repaired twice.
+- What the import system skips in ``sys.path`` and ``sys.modules``, because it is not a string, is skipped.
 - Finders that query all other finders, and programs that copy loaders, see an ordinary finder and an ordinary loader.
 - A program that was stopped once is stopped again.
 - If one caller of `apply` reverts, the requests of others remain: the union of all requests is in force.
@@ -236,6 +237,65 @@ def test_a_loader_can_be_copied_and_pickled_like_any_other(world: World) -> None
     print(module.scale(5))
     """
     assert world.run(code).stdout == "10\n"
+
+
+def test_a_loader_answers_as_without_hotfix(world: World) -> None:
+    code = """
+    import importlib.abc, importlib.machinery, importlib.util, pickle
+    import transformers
+    loader = importlib.util.find_spec("transformers.toy").loader
+    print([isinstance(loader, kind) for kind in (importlib.machinery.SourceFileLoader, importlib.abc.SourceLoader)])
+    print(loader.__class__, type(pickle.loads(pickle.dumps(loader))), repr(loader).partition(" at ")[0])
+    """
+    assert world.run("import hotfix.auto\n" + textwrap.dedent(code)).stdout == world.run(code, planted=False).stdout
+
+
+ODD = {
+    "a key of sys.modules": "sys.modules[None] = sys.modules[3] = sys\n",
+    "an entry of sys.path": "sys.path[:0] = [None, b'/nowhere', pathlib.Path('nowhere'), ['unhashable']]\n",
+}
+
+
+@pytest.mark.parametrize("switch", [{}, {"HOTFIX_STRICT": "1"}, {"HOTFIX_REQUIRE": "toy-scale"}], ids=str)
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("what", ODD)
+def test_what_the_import_system_skips_is_skipped(world: World, what: str, first: bool, switch) -> None:
+    arm, odd = "import hotfix.auto\n", "import sys, pathlib\n" + ODD[what]
+    use = "import transformers.toy as toy, hotfix\nprint(toy.scale(5), len(hotfix.report()))\n"
+    done = world.run((odd + arm if first else arm + odd) + use, **switch)
+    assert done.stdout == "10 1\n"
+    assert "Traceback" not in done.stderr
+    past = AHEAD + "import transformers.toy\n"
+    assert world.run(arm + past + odd, check=False, **switch).returncode == int(bool(switch))
+
+
+def test_a_module_that_refuses_attributes_is_imported(world: World) -> None:
+    code = """
+    import sys, types
+    from importlib.machinery import PathFinder, SourceFileLoader
+    import hotfix.auto
+    class Module(types.ModuleType):
+        def __setattr__(self, name, value):
+            if name != "__spec__":
+                raise AttributeError(name)
+            super().__setattr__(name, value)
+    class Loader(SourceFileLoader):
+        def create_module(self, spec):
+            return Module(spec.name)
+        def exec_module(self, module):
+            exec(self.get_code(self.name), vars(module))
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name == "transformers.toy":
+                spec = PathFinder.find_spec(name, path)
+                spec.loader = Loader(name, spec.origin)
+                return spec
+    sys.meta_path.insert(1, Finder)
+    import transformers.toy as toy
+    print(toy.scale(5))
+    """
+    assert world.run(code).stdout == "7\n"
 
 
 # -- stopped, again ------------------------------------------------------------------------------------------------

@@ -7,15 +7,20 @@
 - A pin is compared, and a guard with an unusual value holds, even if no import ever reached hotfix.
 - A process of multiprocessing that loads hotfix itself is guarded, with each start method.
 - Objects that are not modules, and lazy modules that have not been executed, stop no program without a reason, and are
-  left alone.
-- A settings file that cannot be parsed stops a program if any form of TOML in it may set a guard.
+  left alone. So is a stub that takes the place of a repaired module: the report says that it is gone.
+- A settings file that cannot be parsed stops a program if any form of TOML in it may set a guard. A pipe or a device in
+  its place does not block the program.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import sys
 
 import pytest
+
+from tests.facts import lacking
 
 from .conftest import World
 from .test_guards_past_finders import GUARDS, OWN, RUN, guard_of
@@ -175,6 +180,34 @@ def test_an_object_that_is_no_module_does_not_prevent_other_repairs(world: World
     assert "not a module" in stopped.stderr
 
 
+STUBS = {
+    **NOT_MODULES,
+    "nothing": "sys.modules['transformers.toy'] = None\n",
+    "namespace": "import types\nsys.modules['transformers.toy'] = types.SimpleNamespace()\n",
+    "number": "sys.modules['transformers.toy'] = 7\n",
+    "slots": "class Stub: __slots__ = ()\nsys.modules['transformers.toy'] = Stub()\n",
+    "raises": "class Stub:\n    def __getattribute__(self, name): raise RuntimeError(name)\n"
+    "sys.modules['transformers.toy'] = Stub()\n",
+}
+
+
+@pytest.mark.parametrize("guard", ["", *GUARDS])
+@pytest.mark.parametrize("what", STUBS)
+def test_a_stub_in_place_of_a_repaired_module_stops_nobody_and_is_reported(world: World, what: str, guard: str) -> None:
+    code = ARM + RUN + "import sys, hotfix\n" + STUBS[what]
+    code += "print([(row.fix, row.state.value) for row in hotfix.report()])\n"
+    done = world.run(code, **guard_of(world, guard) if guard else {}, HOTFIX_RECORD=str(world.folder / "records"))
+    assert done.stdout.splitlines() == ["step 0 10", "[('toy-scale', 'failed')]"], done.stderr
+    assert "no record" not in done.stderr
+
+
+def test_a_stub_with_a_function_of_its_own_does_not_satisfy_a_requirement(world: World) -> None:
+    stub = "import sys, types\n" + THEIRS + "sys.modules['transformers.toy'] = types.SimpleNamespace(**theirs)\n"
+    done = world.run(ARM + RUN + stub, check=False, HOTFIX_REQUIRE="toy-scale")
+    assert (done.returncode, done.stdout) == (1, "step 0 10\n"), done.stderr
+    assert "toy-scale" in done.stderr
+
+
 LAZY = """
 import importlib.util, sys
 from importlib.machinery import PathFinder
@@ -210,6 +243,8 @@ SETTINGS = {
     "escaped": '[tool.hotfix]\n"str\\u0069ct" = true\nno-such = 1\n',
     "not TOML": "[tool]\nhotfix = {require = ['toy-scale'], \n",
     "of a tool that is no table": "tool = 3\nstrict = true\n",
+    "nested too deep": "strict = true\nskip = " + "[" * 100_000,
+    "too large": "#" * 1024 * 1024 + "\nstrict = true\n",
 }
 
 
@@ -223,6 +258,16 @@ def test_settings_that_may_have_a_guard_fail_closed(world: World, text: str, enc
         return  # neither TOML nor a mention of the guard
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
     assert "settings.toml" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in the file system")
+def test_settings_in_a_pipe_or_a_device_do_not_block_a_program(world: World) -> None:
+    pipe = world.folder / "settings.toml"
+    os.mkfifo(pipe)
+    for file in (str(pipe), "/dev/zero"):
+        done = world.run(ARM + RUN, HOTFIX_CONFIG=file)
+        assert done.stdout == "step 0 7\n"
+        assert not lacking(done.stderr, file)
 
 
 def test_settings_with_a_byte_order_mark_are_read(world: World) -> None:

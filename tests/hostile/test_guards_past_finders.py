@@ -2,6 +2,7 @@
 
 - If a finder loaded a target past hotfix, and nothing has looked at it before the program ends, the program ends with a
   non-zero status, whatever status it requested, in a child of multiprocessing as well; stderr names fix and module.
+- Its files are written as at any end, up to the last byte.
 - Another import, a report, a digest, `assert_uniform` and the callback of the Trainer look before that.
 - A program whose functions are repaired, however late, ends as it would without a guard.
 - Removing hotfix's finder from `sys.meta_path` does not remove the guard.
@@ -10,6 +11,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import zipfile
 
@@ -137,6 +139,41 @@ def test_however_it_ends_its_status_is_not_0(world: World, end: str, guard: str)
     if end == "registered for its own end":
         assert done.stdout.splitlines()[-1] == "own end"
     assert world.run(code).returncode == 0
+
+
+WRITES = {
+    "text": ("out = open(path, 'w'); out.write('results')\n", b"results"),
+    "bytes": ("out = open(path, 'wb'); out.write(b'results')\n", b"results"),
+    "both ways": ("out = open(path, 'w+b'); out.write(b'results')\n", b"results"),
+    "in a cycle": (
+        "class Logger: pass\nout = Logger(); out.me = out\nout.file = open(path, 'w')\nout.file.write('x')\n",
+        b"x",
+    ),
+    "beside a full disk": (
+        "full = open('/dev/full', 'w'); full.write('x')\nout = open(path, 'w'); out.write('x')\n",
+        b"x",
+    ),
+}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize("how", WRITES)
+def test_a_program_that_is_stopped_at_its_end_has_its_files(world: World, how: str) -> None:
+    write, written = WRITES[how]
+    code = "import hotfix.auto\n" + OWN + RUN + f"path = 'out.txt'\n{write}"
+    done = world.run(code, check=False, HOTFIX_STRICT="1")
+    assert done.returncode == 1
+    assert (world.folder / "out.txt").read_bytes() == written
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_forked_worker_writes_nothing_that_its_parent_has_not_yet_written(world: World) -> None:
+    code = "import hotfix.auto, multiprocessing\n" + OWN + "out = open('out.txt', 'w')\nout.write('once')\n"
+    code += "def work():\n    import transformers.toy\n"
+    code += "worker = multiprocessing.get_context('fork').Process(target=work)\n"
+    code += "worker.start()\nworker.join()\nprint(worker.exitcode)\n"
+    assert world.run(code, HOTFIX_STRICT="1").stdout == "1\n"
+    assert (world.folder / "out.txt").read_text() == "once"
 
 
 @pytest.mark.parametrize("guard", GUARDS)

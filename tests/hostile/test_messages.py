@@ -4,6 +4,8 @@
 - ``HOTFIX_LOG=quiet`` does not log repairs or skipped functions. A request that was not carried out (a record, a
   repair, a switch) is still logged, the first two on every rank.
 - A package ``wrapt`` that is not wrapt is reported as an error of the installation, not as a replaced function.
+- The line at the end of a process counts no repair that other code has replaced by then.
+- A value of a switch is one line without control characters, whatever it is, and long ones are cut.
 - Handling a module again does not change the record of the repair.
 - ``hotfix.apply`` takes any iterable, and names the invalid elements in it.
 - Bug reports are readable on a terminal that supports only ASCII.
@@ -22,6 +24,7 @@ import pytest
 from hotfix import session
 from hotfix.commands import bugs
 from hotfix.commands.doctor import checks
+from hotfix.engine.policy import VARIABLES
 from tests.commands.cli_runs import ROOT
 from tests.engine.conftest import FIX, TOY, World
 from tests.facts import lacking
@@ -71,6 +74,40 @@ def test_an_index_that_cannot_be_read_is_named(world: World, text: str) -> None:
     assert done.stderr.count("\n") == 1
     assert str(file) in done.stderr
     assert world.run(IMPORT, check=False, HOTFIX_REQUIRE="toy-scale").returncode == 1
+
+
+ENDS = {
+    "another function": "toy.scale = lambda x, factor=2: x + factor\n",
+    "no function": "del toy.scale\n",
+    "a corrected file": "import importlib, pathlib\nfile = pathlib.Path(toy.__file__)\n"
+    "file.write_text(file.read_text().replace('x + factor', 'x * factor'))\nimportlib.reload(toy)\n",
+}
+KEPT = {
+    "nothing": "",
+    "a wrapper": "import functools\n@functools.wraps(toy.scale)\n"
+    "def around(*given, inner=toy.scale): return inner(*given)\ntoy.scale = around\n",
+    "no module": "import sys\ndel sys.modules['transformers.toy']\n",
+    "the same file again": "import importlib\nimportlib.reload(toy)\n",
+}
+
+
+@pytest.mark.parametrize("end", [*ENDS, *KEPT])
+def test_the_line_at_the_end_counts_no_repair_that_was_replaced(world: World, end: str) -> None:
+    [line] = world.run(IMPORT + {**ENDS, **KEPT}[end]).stderr.splitlines()
+    assert lacking(line, "1 repair") == []
+    assert ("replaced" in line) is (end in ENDS)
+    assert ("transformers" in line) is (end in KEPT)
+
+
+@pytest.mark.parametrize("value", ["x" * 100_000, "a\x1b[31m\nb", "a\udcff"])
+@pytest.mark.parametrize("variable", [*VARIABLES, "HOTFIX_NO_SUCH"])
+def test_a_value_is_a_short_printable_line(world: World, variable: str, value: str) -> None:
+    done = world.run(IMPORT, check=False, **{variable: value})
+    lines = done.stderr.splitlines()
+    assert done.returncode == 0 or "Traceback" in lines[0]
+    assert all(line.isprintable() and len(line) < 1500 for line in lines)
+    if done.returncode == 0:
+        assert all(line.startswith("hotfix: ") for line in lines)
 
 
 QUIET = {"HOTFIX_LOG": "quiet"}

@@ -77,6 +77,13 @@ FAILING = {
         FIX.replace('"toy-scale"', '"twice"').replace("toy:scale", "nowhere:scale") + "FIXES = [FIX, FIX]",
         "two fixes called planted:twice",
     ),
+    "skips": ("class Skipped(BaseException): pass\nraise Skipped('no GPU')", "Skipped: no GPU"),
+    "ends a generator": ("raise GeneratorExit", "GeneratorExit"),
+    "exits in its message": ("class E(Exception):\n    def __str__(self): raise SystemExit(4)\nraise E", "SystemExit"),
+    "steers a terminal": ("raise ValueError('\\x1b[31m\\n' + 'x' * 100_000)", "ValueError"),
+    "has an unusual id": (FIX.replace('"toy-scale"', "'a\\x1b[31m\\n'") + "FIXES = [FIX]", "no id"),
+    "has a long id": (FIX.replace('"toy-scale"', "'a' * 100_000") + "FIXES = [FIX]", "no id"),
+    "has the id of a pattern": (FIX.replace('"toy-scale"', "'*'") + "FIXES = [FIX]", "no id"),
     "recurses": ("def f():\n    f()\nf()", "RecursionError"),
 }
 
@@ -91,6 +98,8 @@ def test_a_plugin_that_fails_takes_only_itself_out(world: World, how: str) -> No
     assert len(lines) == 1
     assert lacking(lines[0], "planted:FIXES", "left out") == []
     assert reason in lines[0]
+    assert lines[0].isprintable()
+    assert len(lines[0]) < 1500
 
 
 @pytest.mark.parametrize("how", FAILING)

@@ -82,6 +82,30 @@ def planted(world: World, *path: str) -> str:
     return f"import sys\nsys.path[:0] = {[str(world.folder), str(ROOT), *path]!r}\n{preamble}"
 
 
+WORKER = """
+import hotfix.auto, multiprocessing, transformers.toy as toy
+def work():
+    {what}
+if __name__ == "__main__":
+    worker = multiprocessing.get_context("fork").Process(target=work)
+    worker.start()
+    worker.join()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_the_record_of_a_worker_is_true_at_its_end(world: World) -> None:
+    folder = world.folder / "records"
+    world.run(WORKER.format(what="toy.scale = lambda x, factor=2: x + factor"), HOTFIX_RECORD=str(folder))
+    records = [json.loads(file.read_text()) for file in folder.iterdir()]
+    assert all(record["ended"] for record in records)
+    assert sorted(record["outcomes"][0]["state"] for record in records) == ["applied", "failed"]
+    assert len({record["digest"] for record in records}) == 2
+    again = world.folder / "again"
+    world.run(WORKER.format(what="toy.scale(5)"), HOTFIX_RECORD=str(again))
+    assert len({json.loads(file.read_text())["digest"] for file in again.iterdir()}) == 1
+
+
 @pytest.mark.parametrize("switch", [{}, {"HOTFIX_LOG": "no such value"}], ids=str)
 def test_an_isolated_interpreter_repairs_and_writes_no_record(world: World, switch) -> None:
     code = planted(world, *sys.path)

@@ -85,7 +85,7 @@ class State(str, Enum):
     TRIGGERED = "triggered"  #: on some call its condition was met
     UNKNOWN = "not known"  #: it was not seen to be triggered, and calls of it are not counted
     UNCLEAR = "unclear"  #: its condition was never seen to be met, and on some calls it could not be evaluated
-    REACHED = "reached"  #: the function was called, and no condition is known
+    REACHED = "reached"  #: the function was called, and no condition is known; a silent bug may have been triggered
     NOT_TRIGGERED = "not triggered"  #: the function was called, and the condition was never met
     NEVER = "never reached"  #: the function was not called
     UNOBSERVABLE = "not observable"  #: its calls cannot be counted
@@ -143,8 +143,13 @@ class Audit:
 
     @property
     def unknown(self) -> list[Bug]:
-        """The bugs whose outcome is not known."""
-        return [bug for bug in self.bugs if bug.state in (State.UNKNOWN, State.UNCLEAR)]
+        """The bugs whose outcome is not known; a call of a function without a known condition shows nothing.
+
+        A bug that raises an error is known: the error would have shown it.
+        """
+        raising = ("crash", "api", "removed-api")
+        reached = [bug for bug in self.bugs if bug.state is State.REACHED and bug.kind not in raising]
+        return [bug for bug in self.bugs if bug.state in (State.UNKNOWN, State.UNCLEAR) or bug in reached]
 
     @property
     def is_clean(self) -> bool:
@@ -282,7 +287,7 @@ def _show(audit: Audit, every: bool) -> None:
     shown = [
         bug
         for bug in audit.bugs
-        if every or bug.kind == "silent" or bug.state in (State.TRIGGERED, State.UNKNOWN, State.UNCLEAR)
+        if every or bug.kind == "silent" or bug.state is State.TRIGGERED or bug in audit.unknown
     ]
     print(file=sys.stderr)
     screen.line(_headline(audit, shown), style="bold")
@@ -328,7 +333,7 @@ COLUMNS = ("what", "bug", "calls", "first")
 
 def _headline(audit: Audit, shown: Sequence[Bug]) -> str:
     if not audit.processes:
-        return "No process of this command imported a package that hotfix watches, such as transformers."
+        return "No process that this audit has reached imported a package that hotfix watches, such as transformers."
     versions = f"transformers {audit.packages['transformers']}" if "transformers" in audit.packages else "transformers"
     where = f"{versions}, {audit.processes} process{'es' * (audit.processes != 1)}"
     if audit.world_size:

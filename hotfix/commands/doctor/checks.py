@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Union
 
 from ... import session
+from ..._support.words import shown
 from ...versions import installed
 from ...versions.judgement import Verdict
 from .. import launch
@@ -173,7 +174,8 @@ def switches() -> Iterator[Answer]:
     for sentence in policy.unknown_variables():
         yield Answer("warning", "switches", sentence, "correct its name; it has no effect")
     if said:
-        yield Answer("note", "switches", ", ".join(f"{name}={value}" for name, value in sorted(said.items())))
+        each = ", ".join(f"{shown(name)}={shown(value)}" for name, value in sorted(said.items()))
+        yield Answer("note", "switches", each)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -364,7 +366,7 @@ def _ways() -> list[str]:
 
 def _path() -> list[Path]:
     """The folders from which Python imports, without repetitions."""
-    folders = dict.fromkeys(Path(folder or ".").resolve() for folder in sys.path)
+    folders = dict.fromkeys(Path(folder or ".").resolve() for folder in sys.path if isinstance(folder, str))
     return [folder for folder in folders if folder.is_dir()]
 
 

@@ -86,15 +86,52 @@ def _start() -> None:
         _restore(_settings(folder, folders), observes)
         _arm(folder)
     except BaseException as error:  # the program must start even if hotfix cannot
+        why = f"{type(error).__name__}: {error}"
         if sys.stderr is not None:
-            sys.stderr.write(f"hotfix: not armed in this process ({type(error).__name__}: {error})\n")
+            sys.stderr.write(f"hotfix: not armed in this process ({why})\n")
+        if _has_guards():
+            _refuse(why)
+
+
+def _has_guards() -> bool:
+    """Whether this process may not run without hotfix; a settings file that names a guard counts."""
+    variables = os.environ
+    if variables.get("HOTFIX") == "0":
+        return False
+    strict, required = variables.get("HOTFIX_STRICT", "").strip(), variables.get("HOTFIX_REQUIRE", "").strip()
+    if strict not in ("", "0") or required or "HOTFIX_PIN" in variables:
+        return True
+    path = variables.get("HOTFIX_CONFIG", "").strip()
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            text = file.read(1024 * 1024).replace(b"\0", b"")  # leaves the letters of UTF-16
+    except OSError:
+        return False
+    return any(guard in text for guard in (b"strict", b"require", b"pin"))
+
+
+def _refuse(why: str) -> None:
+    """Stop each import of a package that hotfix watches."""
+
+    class Refusing:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> None:
+            if name.partition(".")[0] == "transformers" or name.rpartition(".")[2] == "basic_var":
+                # Not ImportError: programs catch it and go on without.
+                raise RuntimeError(f"hotfix is not armed in this process ({why}); reinstall it, or unset the guard")
+
+    sys.meta_path.insert(0, Refusing)
 
 
 def _chain() -> None:
     """Import the ``sitecustomize`` that Python would have found without this folder."""
     here = os.path.dirname(os.path.abspath(__file__))
     ours = (here, os.path.join(here, "with"))
-    sys.path[:] = [folder for folder in sys.path if not os.path.abspath(folder).startswith(ours) or folder == ""]
+    for folder in [folder for folder in sys.path if isinstance(folder, str) and folder]:
+        if os.path.abspath(folder).startswith(ours):
+            sys.path.remove(folder)
     sys.path_importer_cache.pop(here, None)
     own = sys.modules.pop("sitecustomize")
     try:
