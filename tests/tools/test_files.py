@@ -75,7 +75,9 @@ def test_a_changed_file_is_parsed(fixes, install):
     read = install("4.48.0")
     fix = next(fix for fix in fixes.values() if fix.id == "hybrid-cache-window-hole")
     target = fix.targets[0]
-    assert verdict._by_file(fix, target, read).verdict is verdict.judge(fix, target, read).verdict is Verdict.BROKEN
+    known = verdict._by_file(fix, target, read)
+    assert known is not None
+    assert known.verdict is verdict.judge(fix, target, read).verdict is Verdict.BROKEN
     assert verdict._by_file(fix, target, lambda module: f"{read(module)}\n# rebuilt\n") is None
 
     def repaired(module):
