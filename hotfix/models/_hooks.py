@@ -89,7 +89,7 @@ def _step(instruction: dis.Instruction, stack: list[Any], known: dict[str, Any])
     """Follow one instruction; True if it writes into an argument."""
     name, value = instruction.opname, instruction.argval
     if "_FAST" in name and "STORE" not in name and "LOAD" in name:
-        stack += [known.get(one) for one in (value if isinstance(value, tuple) else (value,))]
+        stack += [known.get(constant) for constant in (value if isinstance(value, tuple) else (value,))]
     elif name == "STORE_FAST":
         known[value] = stack.pop()
     elif name == "STORE_FAST_STORE_FAST":

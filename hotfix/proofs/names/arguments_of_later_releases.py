@@ -20,9 +20,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         from transformers import DataCollatorWithFlattening
 
         rows = [{"input_ids": [3, 4, 5], "labels": [3, 4, 5]}, {"input_ids": [6, 7], "labels": [6, 7]}]
-        one = DataCollatorWithFlattening(return_flash_attn_kwargs=False)(rows)
+        first = DataCollatorWithFlattening(return_flash_attn_kwargs=False)(rows)
         two = DataCollatorWithFlattening(return_seq_idx=False, return_position_ids=False, separator_id=-7)(rows)
-        return {f"{name} {key}": value for name, batch in (("1", one), ("2", two)) for key, value in batch.items()}
+        return {f"{name} {key}": value for name, batch in (("1", first), ("2", two)) for key, value in batch.items()}
     from transformers import BertTokenizerFast
 
     with tempfile.TemporaryDirectory() as folder:

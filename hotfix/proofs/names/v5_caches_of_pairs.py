@@ -25,7 +25,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     cache = dynamic(testbed)
     if target.qualname.startswith("EncoderDecoderCache"):
         both = EncoderDecoderCache(cache, dynamic(testbed, tokens=3))
-        return {f"{i} {j}": one for i, (a, b, c, d) in enumerate(both) for j, one in enumerate((a, b, c, d))}
+        return {f"{i} {j}": part for i, (a, b, c, d) in enumerate(both) for j, part in enumerate((a, b, c, d))}
     results: dict[str, torch.Tensor] = {}
     for key, value in cache:
         results.update({f"key {len(results)}": key, f"value {len(results)}": value})
