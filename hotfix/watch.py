@@ -336,8 +336,6 @@ def _fail(problems: "list[str]", flushes: bool) -> None:
         problems: sentences for stderr.
         flushes: whether to write out what is in the buffers of open files.
     """
-    import gc
-    import io
     from os import _exit
 
     for stream in (sys.stderr, sys.stdout):
@@ -347,12 +345,23 @@ def _fail(problems: "list[str]", flushes: bool) -> None:
             stream.flush()
         except (AttributeError, OSError, ValueError):  # the stream is closed or missing
             continue
-    # Python would have closed these. A process of multiprocessing would not: it may have inherited them.
-    kinds = (io.TextIOBase, io.BufferedIOBase) if flushes else ()
-    for kind in kinds:  # a text file writes into a buffered one
+    try:
+        if flushes:  # a process of multiprocessing may have inherited its files, and Python would not close them
+            _flush_files()
+    finally:
+        _exit(1)
+
+
+def _flush_files() -> None:
+    """Write what is in the buffers of open files, as Python does at the end of a process."""
+    try:
+        import gc
+        import io
+    except ImportError:
+        return  # the program has cleared `sys.meta_path`
+    for kind in (io.TextIOBase, io.BufferedIOBase):  # a text file writes into a buffered one
         for file in [thing for thing in gc.get_objects() if issubclass(type(thing), kind)]:
             try:
                 file.flush()
             except (AttributeError, OSError, ValueError):  # it is closed, or its disk is full
                 continue
-    _exit(1)
