@@ -221,32 +221,52 @@ def cures_of(modules: Mapping[str, Fix]) -> dict[str, Any]:
     return {"sources": sources_digest(), "cures": dict(sorted(cures.items()))}
 
 
-def files_of(modules: Mapping[str, Fix], library: wheels.Library, package: str) -> dict[str, Any]:
-    """One package's part of ``files.json``, as `hotfix.versions.files` reads it."""
+def files_of(
+    modules: Mapping[str, Fix], library: wheels.Library, package: str, known: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """One package's part of ``files.json``, as `hotfix.versions.files` reads it.
+
+    Args:
+        modules: all fixes, by the module that defines them.
+        library: releases of the package.
+        package: its name.
+        known: this part as it is, with the other releases.
+    """
     contents, digests = wheels.Reader(library), dict[int, str]()
+    before = [] if known is None else known["releases"]
+    releases = sorted({*library.releases, *map(Version, before)})
     recorded: dict[str, str] = {}
     for name in _deciding(modules, package):
-        entries, before = list[str](), ""
-        for position, version in enumerate(library.releases):
+        if known is not None and name not in known["modules"]:
+            continue  # its other releases are not here; `stale_files` reports it
+        kept = "" if known is None else known["modules"][name]
+        of_release = {Version(release): files.at(kept, number) for number, release in enumerate(before)}
+        for version in library.releases:
             number = library.modules[version].get(name)
             if number is not None and number not in digests:
                 digests[number] = files.digest(decode_source(contents[number]))
-            digest = files.NONE if number is None else digests[number]
-            if digest != before:
-                entries.append(f"{position}:{digest}")
-            before = digest
-        recorded[name] = " ".join(entries)
-    return {"releases": list(map(str, library.releases)), "modules": recorded}
+            of_release[version] = files.NONE if number is None else digests[number]
+        recorded[name] = " ".join(
+            f"{position}:{of_release[release]}"
+            for position, release in enumerate(releases)
+            if position == 0 or of_release[release] != of_release[releases[position - 1]]
+        )
+    return {"releases": list(map(str, releases)), "modules": recorded}
 
 
 def stale_files(modules: Mapping[str, Fix], examined: Mapping[str, Sequence[Version]]) -> Iterator[str]:
     """The packages for which ``files.json`` has other modules or releases than it should."""
-    recorded = read(files.RECORDED)
+    recorded = read(beside(files.RECORDED))
     for package, releases in examined.items():
         entry = recorded.get(package, {})
         is_complete = list(entry.get("modules", ())) == _deciding(modules, package)
         if not is_complete or entry["releases"] != list(map(str, releases)):
             yield package
+
+
+def beside(recorded: Path) -> Path:
+    """A record next to the evidence, wherever that is."""
+    return FOLDER.parent / recorded.name
 
 
 def _deciding(modules: Mapping[str, Fix], package: str) -> list[str]:
@@ -294,7 +314,7 @@ def disagreements(modules: Mapping[str, Fix], folder: Path = FOLDER) -> Iterator
         yield "index.json is not sorted; run the sweep with --index"
     if index.get("fixes") and (folder / "index.json").read_text(encoding="utf-8") != render_index(index):
         yield "index.json has another digest or layout than the sweep writes; run the sweep with --index"
-    if folder == FOLDER and read(RECORDED) != cures_of(modules):
+    if folder == FOLDER and read(beside(RECORDED)) != cures_of(modules):
         yield f"{RECORDED.name} is stale; run the sweep with --index"
     if folder == FOLDER and any(stale_files(modules, examined_of)):
         yield f"{files.RECORDED.name} is stale; run the sweep with --index"

@@ -34,6 +34,7 @@ from packaging.version import Version
 
 from hotfix.fix import Fix
 from hotfix.releases import by_release as forms
+from hotfix.versions.files import RECORDED
 
 from . import by_release, evidence, matrix, pages, sweep, symbols, wheels
 from . import results as files
@@ -114,6 +115,8 @@ def examine(
         evidence.write(path, findings.file(fix, evidence.read(path), examined))
     swept = {package: evidence.examined_releases(index, package) for package in wheels.SWEPT} | {PACKAGE: examined}
     evidence.write(evidence.FOLDER / "index.json", evidence.index_of(modules, swept))
+    known = evidence.read(evidence.beside(RECORDED)).get(PACKAGE)
+    sweep.record_files(PACKAGE, library, modules, known)
     print(
         f"swept in {time.perf_counter() - began:.0f} s, {sum(os.times()[:4]) - spent:.0f} s of processor time",
         flush=True,

@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.output == evidence.FOLDER:
             for package in list(evidence.stale_files(modules, examined)):
                 library = wheels.catalogue(package, _wheels(package, options, examined[package]))
-                _record_files(package, library, modules)
+                record_files(package, library, modules)
             problems += [f"wheels of {package} are missing" for package in evidence.stale_files(modules, examined)]
         return _verdict(problems, f"{index_path.name} has {len(modules)} fixes.")
     unknown = set(options.fix) - {fix.id for fix in modules.values()}
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         examined[package] = library.releases
         findings = sweep(list(chosen.values()), library, options.jobs)
         if options.output == evidence.FOLDER and (not options.fix or any(evidence.stale_files(modules, examined))):
-            _record_files(package, library, modules)
+            record_files(package, library, modules)
         problems += findings.problems
         for note in findings.notes:
             print(f"note: {note}")
@@ -217,14 +217,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _record_cures(output: Path, modules: Mapping[str, Fix]) -> None:
     """Write the digests of the cures, if the evidence is that of this checkout."""
     if output == evidence.FOLDER:
-        evidence.write(RECORDED, evidence.cures_of(modules))
+        evidence.write(evidence.beside(RECORDED), evidence.cures_of(modules))
 
 
-def _record_files(package: str, library: Library, modules: Mapping[str, Fix]) -> None:
-    """Write the digests of the files that decide verdicts."""
-    entry = evidence.files_of(modules, library, package)
-    if evidence.write(files.RECORDED, {**evidence.read(files.RECORDED), package: entry}):
-        print(f"written: {files.RECORDED.name}")
+def record_files(
+    package: str, library: Library, modules: Mapping[str, Fix], known: Mapping[str, Any] | None = None
+) -> None:
+    """Write the digests of the files that decide verdicts: of all releases, or of some beside those that are known."""
+    path = evidence.beside(files.RECORDED)
+    entry = evidence.files_of(modules, library, package, known)
+    if evidence.write(path, {**evidence.read(path), package: entry}):
+        print(f"written: {path.name}")
 
 
 # ----------------------------------------------------------------------------------------------------------------------

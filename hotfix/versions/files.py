@@ -39,15 +39,15 @@ def release_of(modules: Collection[str], read: Callable[[str], Optional[str]]) -
     number = recorded["releases"].index(str(release))
     for module in modules:
         text = read(module)
-        if text is None or digest(text) != _at(recorded["modules"].get(module, ""), number):
+        if text is None or digest(text) != at(recorded["modules"].get(module, ""), number):
             return None
     return release
 
 
 @recent(4)
 def digest(text: str) -> str:
-    """The digest of a whole file: 16 hexadecimal digits."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    """The digest of a whole file: 12 hexadecimal digits, to tell the builds of one version apart."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 @memo
@@ -63,7 +63,7 @@ def _recorded() -> dict[str, Any]:
     return packages
 
 
-def _at(entries: str, number: int) -> str:
+def at(entries: str, number: int) -> str:
     """The digest of a file in a release, from ``FIRST:DIGEST FIRST:DIGEST``."""
     known = NONE
     for since, _, text in (entry.partition(":") for entry in entries.split()):
