@@ -77,6 +77,15 @@ def test_a_call_of_a_function_without_a_condition_shows_nothing(world: World, ki
     assert unclear(world, call) == (True, "never reached", False)
 
 
+def test_a_call_of_a_function_whose_bug_raises_an_error_is_no_doubt(world: World) -> None:
+    text = (world.folder / "toy_scale.py").read_text()
+    text = text.replace('kind="silent"', 'kind="training", errors=("TypeError: scale() got another argument",)')
+    world.plant(
+        "toy-scale", text, {"transformers.toy:scale": "==1.0"}, {"transformers.toy:scale": "scale"}, kind="training"
+    )
+    assert unclear(world, "import hotfix.auto, transformers.toy as toy\ntoy.scale(5)\n") == (True, "reached", False)
+
+
 def unclear(world: World, code: str) -> tuple[bool, str, bool]:
     """Whether the audit is clean, the state of the toy's bug, and whether the first line says "not known"."""
     records = world.folder / "records"

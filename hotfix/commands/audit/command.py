@@ -13,9 +13,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from .. import CommandError, launch
+
+if TYPE_CHECKING:
+    from ...engine.entry import Entry
 
 HELP = "list the known bugs that a run triggered"
 
@@ -98,7 +101,8 @@ class Bug:
     Attributes:
         id, kind, title: of the fix.
         state: the outcome.
-        reason: why it could not be observed, or why the outcome is not known; empty if it was observed.
+        reason: why it could not be observed, why the outcome is not known, or why a call alone shows that it was not
+            triggered; otherwise empty.
         repair: the setting that repairs it.
         observed: the counts, by function; see `hotfix.reports.observed.summed`.
     """
@@ -147,8 +151,7 @@ class Audit:
 
         A bug that raises an error is known: the error would have shown it.
         """
-        raising = ("crash", "api", "removed-api")
-        reached = [bug for bug in self.bugs if bug.state is State.REACHED and bug.kind not in raising]
+        reached = [bug for bug in self.bugs if bug.state is State.REACHED and bug.reason != RAISES]
         return [bug for bug in self.bugs if bug.state in (State.UNKNOWN, State.UNCLEAR) or bug in reached]
 
     @property
@@ -166,6 +169,16 @@ class Audit:
             "unreadable": list(self.unreadable),
             "bugs": bugs,
         }
+
+
+RAISES = "It raises an error when it is triggered."
+
+
+def _raises(entry: Entry) -> bool:
+    """Whether a bug raises an error, which the program has not survived unnoticed."""
+    if entry.kind in ("crash", "api", "removed-api"):
+        return True
+    return entry.kind != "silent" and bool(entry.load().errors)
 
 
 def _of_command(command: Sequence[str], chosen: argparse.Namespace) -> int:
@@ -253,6 +266,8 @@ def summarised(folder: Path, status: int = 0) -> Audit:
         entry = entries.get(id)
         state, reason = _state(rows.get(id, []), broken.get(id, []))
         kind, title = (entry.kind, entry.title) if entry else ("", "")
+        if state is State.REACHED and entry and _raises(entry):
+            reason = RAISES
         bugs.append(Bug(id, kind, title, state, reason, switch(id, entry), tuple(rows.get(id, ()))))
     order = list(State)
     bugs.sort(key=lambda bug: (order.index(bug.state), bug.kind != "silent", bug.id))
