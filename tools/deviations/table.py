@@ -154,7 +154,12 @@ ACCEPTED: dict[tuple[str, str], str] = {
     **dict.fromkeys(
         (
             (fix, "keys-that-are-probed")
-            for fix in ("automodelforvision2seq-removed", "names-of-later-releases", "pipelines-removed")
+            for fix in (
+                "automodelforvision2seq-removed",
+                "helpers-of-later-releases",
+                "names-of-later-releases",
+                "pipelines-removed",
+            )
         ),
         "a module with restored names has a class of its own, and so an attribute `__module__`, as docs/limits.md says",
     ),
