@@ -474,20 +474,25 @@ def test_a_disabled_fix_is_broken_and_listed_in_the_table():
 
 @pytest.mark.testbed
 @pytest.mark.parametrize("columns", [60, 80, 120])
-def test_status_and_report_fit_on_one_screen(columns):
+def test_status_fits_on_one_screen(columns):
     for release in (FIRST, ("4.54.0",), ("5.3.0",)):
         done = hotfix("status", path=stack(*release), terminal=True, columns=columns)
         lines = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", done.stdout).splitlines()
         assert len(lines) <= 40
         assert max(map(len, lines)) <= columns
         assert "pending" in done.text
+
+
+@pytest.mark.testbed
+def test_a_report_fits_on_one_screen():
     code = (
-        "import hotfix.auto, hotfix; import transformers.models.qwen2_5_vl.modeling_qwen2_5_vl; print(hotfix.report())"
+        "import hotfix.auto, hotfix, os; import transformers.models.qwen2_5_vl.modeling_qwen2_5_vl\n"
+        "for os.environ['COLUMNS'] in '60', '80', '120': print(hotfix.report(), end='\\f')"
     )
-    path = ":".join(map(str, [*stack(*FIRST), ROOT]))
-    env = {"PYTHONPATH": path, "COLUMNS": str(columns)}
+    env = {"PYTHONPATH": ":".join(map(str, [*stack(*FIRST), ROOT]))}
     ended = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert len(ended.stdout.splitlines()) <= 40
+    *reports, _ = ended.stdout.split("\f")
+    assert [len(report.splitlines()) <= 40 for report in reports] == [True] * 3
     said = [line for line in ended.stderr.splitlines() if line.startswith("hotfix: ")]
     assert len(said) == 1, "one line a process"
     assert re.match(r"hotfix: \d+ repairs\b", said[0])

@@ -459,8 +459,8 @@ from tools.testbed import servers
 from tools.testbed.run import run
 result = run("tests.tools.test_testbed:case_looks_around", hotfix=False)
 assert result.error is None, result.error
-[base] = servers._bases._kept.values()
-print(base.process.pid, flush=True)
+[root] = servers._roots._kept.values()
+print(root.process.pid, flush=True)
 {end}
 """
 
@@ -470,9 +470,9 @@ print(base.process.pid, flush=True)
 def test_nothing_is_left_of_the_servers_however_their_process_ends(end):
     parent = [sys.executable, "-c", PARENT.format(end=end)]
     done = subprocess.run(parent, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    base = int(done.stdout)
+    root = int(done.stdout)
     for _ in range(50):
-        left = [process for process in _processes() if process["session"] == base]
+        left = [process for process in _processes() if process["session"] == root]
         if not left:
             break
         time.sleep(0.2)

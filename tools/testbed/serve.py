@@ -1,8 +1,9 @@
 """The processes that hold a release ready, so that a case costs a fork. The child's side of `servers.py`.
 
-A base, one for each environment, has imported torch. It forks templates, one for each setting of hotfix: a template
-arms hotfix, or does not, and then imports transformers' common part, but no model. The template forks the cases. So
-each case gets hotfix before transformers, as in a user's program, and no case sees the imports of another.
+A root has imported torch. It forks bases, one for each environment: a base has the folders of its releases on the path.
+The base forks templates, one for each setting of hotfix: a template arms hotfix, or does not, and then imports
+transformers' common part, but no model. The template forks the cases. So each case gets hotfix before transformers, as
+in a user's program, and no case sees the imports of another.
 
 From the second template on, the base has also imported the other packages that transformers' common part needs. They
 take most of the time, and hotfix does not act on them. Packages that import transformers are left out.
@@ -32,33 +33,85 @@ LOADED_WITH = {"accelerate": "transformers.trainer", "torchvision": "torchvision
 LEFT_OUT = frozenset({"transformers", "hotfix", "tests", "tools", "__main__", "__mp_main__"})
 
 
-def base(handle: int) -> None:
-    """Import torch and fork a template for each order that comes, until the connection is closed."""
+def root(handle: int, of_torch: Sequence[str]) -> None:
+    """Import torch and fork a base for each order that comes, until the connection is closed.
+
+    Args:
+        handle: the descriptor of the connection.
+        of_torch: the packages that torch may import from the folders on the path. Other bases have them as well.
+    """
     client = Connection(handle)
     output = _redirected(b"", b"")
     try:
         import torch
 
         torch.set_num_threads(1)
+        if others := _packages_in(_folders()) - {*of_torch, *LEFT_OUT}:
+            raise RuntimeError(f"torch has imported further packages: {', '.join(others)}")
     except Exception:
         client.send({"error": traceback.format_exc()})
         return
     client.send({"error": None})
-    templates: list[int] = []
+    _fork_for_each_order(client, lambda line, order: _base(line, order, output))
+
+
+def _base(client: Connection, order: dict[str, Any], output: tuple[int, int]) -> None:
+    """Enter an environment and fork a template for each order that comes, until the connection is closed."""
+    new = order["environment"].get("PYTHONPATH", "").split(os.pathsep)
+    others = [place for place in sys.path if place not in _folders()]
+    at = others.index("") + 1 if "" in others else 0
+    sys.path[:] = [*others[:at], *new, *others[at:]]
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    importlib.invalidate_caches()
+    client.send({"error": None})
     refused: set[str] = set()
+
+    def fork(line: Connection, order: dict[str, Any]) -> None:
+        _template(line, order, output)
+
+    _fork_for_each_order(client, fork, lambda order: _preload(order["modules"], refused))
+
+
+def _fork_for_each_order(
+    client: Connection, work: Callable[..., None], prepare: Callable[[dict[str, Any]], None] = lambda _: None
+) -> None:
+    """Fork a process for each order that comes, until the connection is closed.
+
+    Args:
+        client: the connection.
+        work: the task of a fork; called with its own connection and the order.
+        prepare: called with the order, before the fork.
+    """
+    forks: list[int] = []
     while (order := _received(client)) is not None:
         line = recv_handle(client)
-        _preload(order["modules"], refused)
-        templates = [pid for pid in templates if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+        prepare(order)
+        forks = [pid for pid in forks if os.waitpid(pid, os.WNOHANG) == (0, 0)]
         _flush()
         pid = os.fork()
         if pid == 0:
             client.close()
-            _ends(_template, Connection(line), order, output)
+            _ends(work, Connection(line), order)
         os.close(line)
-        templates.append(pid)
-    for pid in templates:  # their connections are closed before ours
+        forks.append(pid)
+    for pid in forks:  # their connections are closed before ours
         os.waitpid(pid, 0)
+
+
+def _folders() -> list[str]:
+    return os.environ.get("PYTHONPATH", "").split(os.pathsep)
+
+
+def _packages_in(folders: Sequence[str]) -> set[str]:
+    """The packages that have been imported from these folders."""
+    files = {name: getattr(module, "__file__", None) or "" for name, module in [*sys.modules.items()]}
+    return {name for name, file in files.items() if "." not in name and not _folders_of(file).isdisjoint(folders)}
+
+
+def _folders_of(file: str) -> set[str]:
+    """The folder with a module of this file, and the one with a package of it."""
+    return {os.path.dirname(file), os.path.dirname(os.path.dirname(file))}
 
 
 def _template(client: Connection, order: dict[str, Any], output: tuple[int, int]) -> None:

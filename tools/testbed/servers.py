@@ -1,4 +1,4 @@
-"""The bases and templates of this process (see `serve.py`): started when needed, a few kept.
+"""The roots, bases and templates of this process (see `serve.py`): started when needed, a few kept.
 
 They live as long as this process, a worker of pytest or the matrix, unless they are displaced by others: each holds
 some hundred megabytes. They end with this process, however it ends, because their connections are closed then.
@@ -15,29 +15,37 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import send_handle
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+ROOTS = 2
+"""How many roots are kept alive, those in use apart."""
+
 BASES = int(os.environ.get("TESTBED_BASES", "4"))
-"""How many bases are kept alive, those in use apart."""
+"""How many bases of each."""
 
 TEMPLATES = 3
 """How many templates of each."""
 
-# Variables that the interpreter, torch and other packages read at import: a change needs another base. All others are
+# The packages that torch imports, if an environment has them.
+OF_TORCH = frozenset(
+    ["filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "numpy", "sympy", "tqdm", "typing_extensions"]
+)
+# Variables that the interpreter, torch and other packages read at import: a change needs another root. All others are
 # passed to the template before it arms hotfix.
 _EARLY = ("PYTHON", "TORCH", "OMP_", "MKL_", "KMP_", "CUDA_", "TRITON_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "LD_")
 # Variables for the case only, whichever process holds its release ready.
 _OF_THE_CASE = "CASE_"
-_START = "import sys; from tools.testbed.serve import base; base(int(sys.argv[1]))"
+_START = "import sys; from tools.testbed.serve import root; root(int(sys.argv[1]), sys.argv[2:])"
 
 
 class Unready(Exception):
-    """A base or a template cannot be made here; the message is its error output."""
+    """A root, a base or a template cannot be made here; the message is its error output."""
 
 
 @dataclass
@@ -82,15 +90,17 @@ def run(
     settings = {name: value for name, value in late.items() if name.startswith(_OF_THE_CASE)}
     late = {name: value for name, value in late.items() if name not in early and name not in settings}
     whole = {**environment, **early}
-    with _bases.taken(tuple(sorted(whole.items())), lambda: _Base(whole)) as base:
+    with ExitStack() as used:
+        root = used.enter_context(_roots.taken(_needs(whole), lambda: _Root(whole)))
+        base = used.enter_context(root.bases.taken(tuple(sorted(whole.items())), lambda: root.base(whole)))
         key = (order["hotfix"], *sorted(late.items()))
-        with base.templates.taken(key, lambda: base.template(order["hotfix"], late)) as template:
-            return template.run({"order": order, "number": number, "at": str(at), "env": settings}, timeout)
+        template = used.enter_context(base.templates.taken(key, lambda: base.template(order["hotfix"], late)))
+        return template.run({"order": order, "number": number, "at": str(at), "env": settings}, timeout)
 
 
 def close() -> None:
-    """End all bases and templates without a running case."""
-    _bases.close()
+    """End all roots, bases and templates without a running case."""
+    _roots.close()
 
 
 # -- below this line, nothing that run.py calls -------------------------------------------------
@@ -130,21 +140,21 @@ class _Template:
         self.connection.close()
 
 
-class _Base:
+class _Root:
     """A process that has imported torch.
 
     Args:
-        environment: its whole environment.
+        environment: its whole environment. Its bases may have other folders on the path, with the same packages of
+            torch.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.connection, theirs = _pair()
         self.lock = threading.Lock()
         self.lost = False
-        self.modules: Sequence[str] = ()
-        self.templates = _Kept[_Template](TEMPLATES)
+        self.bases = _Kept[_Base](BASES)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _START, str(theirs)],
+            [sys.executable, "-c", _START, str(theirs), *sorted(OF_TORCH)],
             env={**environment},
             cwd="/",
             stdin=subprocess.DEVNULL,
@@ -160,21 +170,11 @@ class _Base:
             self.close()
             raise
 
-    def template(self, hotfix: bool, env: Mapping[str, str]) -> _Template:
-        ours, theirs = _pair()
-        try:
-            with self.lock, _talking(self):
-                self.connection.send({"hotfix": hotfix, "env": dict(env), "modules": list(self.modules)})
-                _hand_over(self.connection, theirs)
-            template = _Template(ours)
-            self.modules = _ready(template, ours)["modules"]
-        except BaseException:
-            ours.close()
-            raise
-        return template
+    def base(self, environment: Mapping[str, str]) -> _Base:
+        return _Base(_forked(self, {"environment": {**environment}}))
 
     def close(self) -> None:
-        self.templates.close()
+        self.bases.close()
         self.connection.close()
         try:
             self.process.wait(10)
@@ -183,7 +183,40 @@ class _Base:
             self.process.wait()
 
 
-_T = TypeVar("_T", _Base, _Template)
+class _Base:
+    """A fork of a root, with an environment of its own.
+
+    Args:
+        connection: our end of the connection with it.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.lock = threading.Lock()
+        self.lost = False
+        self.modules: Sequence[str] = ()
+        self.templates = _Kept[_Template](TEMPLATES)
+        try:
+            _ready(self, self.connection)
+        except BaseException:
+            self.close()
+            raise
+
+    def template(self, hotfix: bool, env: Mapping[str, str]) -> _Template:
+        template = _Template(_forked(self, {"hotfix": hotfix, "env": dict(env), "modules": list(self.modules)}))
+        try:
+            self.modules = _ready(template, template.connection)["modules"]
+        except BaseException:
+            template.close()
+            raise
+        return template
+
+    def close(self) -> None:
+        self.templates.close()
+        self.connection.close()
+
+
+_T = TypeVar("_T", _Root, _Base, _Template)
 
 
 class _Kept(Generic[_T]):
@@ -234,6 +267,33 @@ class _Kept(Generic[_T]):
             server.close()
 
 
+def _needs(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What a root depends on: the environment but for its folders, and the packages of torch in these."""
+    folders = environment.get("PYTHONPATH", "").split(os.pathsep)
+    packages = [name for folder in folders for name in _packages_of_torch(folder)]
+    return (*sorted(f"{name}={value}" for name, value in environment.items() if name != "PYTHONPATH"), *packages)
+
+
+@cache  # an overlay never changes
+def _packages_of_torch(folder: str) -> tuple[str, ...]:
+    """The packages of torch in a folder, with their versions."""
+    names = sorted(path.name.lower() for path in Path(folder).glob("*.dist-info"))
+    return tuple(name for name in names if name.partition("-")[0].replace(".", "_") in OF_TORCH)
+
+
+def _forked(parent: _Root | _Base, order: dict[str, Any]) -> Connection:
+    """Our end of the connection with a fork of this process."""
+    ours, theirs = _pair()
+    try:
+        with parent.lock, _talking(parent):
+            parent.connection.send(order)
+            _hand_over(parent.connection, theirs)
+    except BaseException:
+        ours.close()
+        raise
+    return ours
+
+
 def _pair() -> tuple[Connection, int]:
     """A connection, and the descriptor of its other end."""
     ours, theirs = socket.socketpair()
@@ -248,7 +308,7 @@ def _hand_over(connection: Connection, descriptor: int) -> None:
         os.close(descriptor)
 
 
-def _ready(process: _Base | _Template, connection: Connection) -> dict[str, Any]:
+def _ready(process: _Root | _Base | _Template, connection: Connection) -> dict[str, Any]:
     with _talking(process):
         answer: dict[str, Any] = connection.recv()
     if answer["error"]:
@@ -257,7 +317,7 @@ def _ready(process: _Base | _Template, connection: Connection) -> dict[str, Any]
 
 
 @contextmanager
-def _talking(process: _Base | _Template) -> Iterator[None]:
+def _talking(process: _Root | _Base | _Template) -> Iterator[None]:
     try:
         yield
     except (EOFError, OSError) as error:
@@ -273,5 +333,5 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)  # it has no session of its own yet
 
 
-_bases = _Kept[_Base](BASES)
+_roots = _Kept[_Root](ROOTS)
 atexit.register(close)
