@@ -18,12 +18,11 @@ Here      Code that would end without them can read them, but not the library it
 from __future__ import annotations
 
 import copy
-import sys
 import weakref
 from typing import Any, Callable
 
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import lacking
 
 # The attribute of the release, by the name that later releases have as well.
 TOKENS = {
@@ -60,7 +59,7 @@ FIX = Fix(
 CONFIG = "transformers.configuration_utils:PretrainedConfig"
 
 
-class Rotary(dict):  # type: ignore[type-arg]
+class Rotary(dict[str, Any]):
     """The rotary settings of a configuration, which has them in other attributes: this dictionary is read only."""
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
@@ -89,26 +88,7 @@ def of_later(self: Any, name: str) -> Any:
     from transformers import configuration_utils  # its module
 
     library = configuration_utils.PretrainedConfig
-    if _is_followed_by_a_hook(type(self), library):
-        further_down: Any = super(library, self)
-        try:
-            return further_down.__getattr__(name)
-        except AttributeError:
-            if asked.is_compiling():
-                raise
-    if asked.is_compiling():
-        raise asked.missing(self, type(self), self.attribute_map.get(name, name))
-    values = _later(self, name)
-    if values:
-        frame = sys._getframe(1)
-        asker = str(frame.f_globals.get("__name__"))
-        of_the_library = asker == "transformers" or asker.startswith("transformers.")
-        if not of_the_library and asked.would_end(AttributeError, frame, name):
-            asked.note(f"{CONFIG}.{name}", FIX.id, frame)
-            return values[0]
-    kind: Any = type(self)
-    kind.__getattribute__(self, name)  # raises the error that Python has discarded, for example that of a property
-    raise asked.missing(self, type(self), self.attribute_map.get(name, name))
+    return lacking.attribute(self, name, library, _later, f"{CONFIG}.{name}", FIX.id)
 
 
 _given: dict[int, tuple[Any, Any]] = {}
@@ -139,13 +119,6 @@ def _is_other(config: Any, dtype: Any) -> bool:
         and reference() is config
         and str(given).rpartition(".")[2] != str(dtype).rpartition(".")[2]
     )
-
-
-@asked.settled  # `torch.compile` cannot trace `hasattr` of a `super()`
-def _is_followed_by_a_hook(kind: type, library: type) -> bool:
-    """Whether a further class, behind the library's, has a ``__getattr__``, which Python calls without hotfix."""
-    order = kind.__mro__
-    return any("__getattr__" in vars(base) for base in order[order.index(library) + 1 :])
 
 
 def _later(config: Any, name: str) -> list[Any]:

@@ -21,12 +21,11 @@ Here      Code that would end without them has them, but not the library itself:
 from __future__ import annotations
 
 import copy
-import sys
 from typing import Any, Callable
 
 from hotfix._support import memo
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import lacking
 
 # Attributes that are entries of `rope_parameters`: the type of layer, where each has its own, and the key.
 ROTARY = {
@@ -305,33 +304,7 @@ def of_old(self: Any, name: str) -> Any:
     from transformers import configuration_utils  # its module
 
     library = configuration_utils.PreTrainedConfig
-    if _is_followed_by_a_hook(type(self), library):
-        further_down: Any = super(library, self)
-        try:
-            return further_down.__getattr__(name)
-        except AttributeError:
-            if asked.is_compiling():
-                raise
-    if asked.is_compiling():
-        raise asked.missing(self, type(self), self.attribute_map.get(name, name))
-    values = _lost(self, name)
-    if values:
-        frame = sys._getframe(1)
-        asker = str(frame.f_globals.get("__name__"))
-        of_the_library = asker == "transformers" or asker.startswith("transformers.")
-        if not of_the_library and asked.would_end(AttributeError, frame, name):
-            asked.note(f"{CONFIG}.{name}", FIX.id, frame)
-            return values[0]
-    kind: Any = type(self)
-    kind.__getattribute__(self, name)  # raises the error that Python has discarded, for example that of a property
-    raise asked.missing(self, type(self), self.attribute_map.get(name, name))
-
-
-@asked.settled  # `torch.compile` cannot trace `hasattr` of a `super()`
-def _is_followed_by_a_hook(kind: type, library: type) -> bool:
-    """Whether a further class, behind the library's, has a ``__getattr__``, which Python calls without hotfix."""
-    order = kind.__mro__
-    return any("__getattr__" in vars(base) for base in order[order.index(library) + 1 :])
+    return lacking.attribute(self, name, library, _lost, f"{CONFIG}.{name}", FIX.id)
 
 
 def _lost(config: Any, name: str) -> list[Any]:

@@ -1,0 +1,55 @@
+"""A ``__getattr__`` for a class of the library, which gives attributes to code that would end without them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+from . import asked
+
+
+def attribute(
+    subject: Any, name: str, library: type, values: Callable[[Any, str], list[Any]], key: str, fix: str
+) -> Any:
+    """The value of an attribute that an object lacks; to be called by the ``__getattr__`` itself.
+
+    Args:
+        subject: the object.
+        name: of the attribute.
+        library: the class that has the ``__getattr__``. That of a class further down the method resolution order, which
+            Python would call without hotfix, is asked first.
+        values: returns the value in a list, or nothing, for the object and a name.
+        key: the path of the attribute in the record of the names that were received.
+        fix: the id of the fix.
+
+    Raises:
+        AttributeError: there is no value, or the library or code that works without it asks.
+    """
+    if _is_followed_by_a_hook(type(subject), library):
+        further_down: Any = super(library, subject)
+        try:
+            return further_down.__getattr__(name)
+        except AttributeError:
+            if asked.is_compiling():
+                raise
+    shown = subject.attribute_map.get(name, name)
+    if asked.is_compiling():
+        raise asked.missing(subject, type(subject), shown)
+    restored = values(subject, name)
+    if restored:
+        frame = sys._getframe(2)
+        asker = str(frame.f_globals.get("__name__"))
+        of_the_library = asker == "transformers" or asker.startswith("transformers.")
+        if not of_the_library and asked.would_end(AttributeError, frame, name):
+            asked.note(key, fix, frame)
+            return restored[0]
+    kind: Any = type(subject)
+    kind.__getattribute__(subject, name)  # raises the error that Python has discarded, for example that of a property
+    raise asked.missing(subject, kind, shown)
+
+
+@asked.settled  # `torch.compile` cannot trace `hasattr` of a `super()`
+def _is_followed_by_a_hook(kind: type, library: type) -> bool:
+    """Whether a further class, behind the library's, has a ``__getattr__``, which Python calls without hotfix."""
+    order = kind.__mro__
+    return any("__getattr__" in vars(base) for base in order[order.index(library) + 1 :])
