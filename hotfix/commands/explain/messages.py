@@ -199,16 +199,17 @@ def search(text: str) -> list[Match]:
     known, rarity = _known()
     asked = [_weighed(message, rarity) for message in messages_in(text)]
     traceback, titled = _Traceback(text), _titled(text)
-    matches = []
-    for bug, theirs in known.items():
-        best: Optional[Match] = None
-        for mine in asked:
-            for other in theirs:
-                match = _compare(bug, mine, other, traceback, rarity)
-                if match and (best is None or _order(match) > _order(best)):
-                    best = match
-        if best and bug not in titled and (best.certain or best.score >= _NEAR):
-            matches.append(best)
+    best: dict[Bug, Match] = {}
+    for mine in asked:
+        for bug, other in _of_the_kind(mine.message.error, mine.message.form):
+            match = _compare(bug, mine, other, traceback, rarity)
+            if match and (bug not in best or _order(match) > _order(best[bug])):
+                best[bug] = match
+    matches = [
+        best[bug]
+        for bug in known
+        if bug in best and bug not in titled and (best[bug].certain or best[bug].score >= _NEAR)
+    ]
     matches += [Match(bug, 1.0, math.inf, True) for bug in titled]
     return sorted(matches, key=_order, reverse=True)
 
@@ -325,6 +326,17 @@ def _known() -> tuple[dict[Bug, tuple[_Weighed, ...]], Rarity]:
     known = {bug: tuple(known_messages(bug)) for bug in bugs.known().values() if bug.error}
     rarity = Rarity(known)
     return {bug: tuple(_weighed(message, rarity) for message in messages) for bug, messages in known.items()}, rarity
+
+
+@memo
+def _of_the_kind(error: str, form: str) -> tuple[tuple[Bug, _Weighed], ...]:
+    """The known messages that a message with this type of error and of this form can be."""
+    return tuple(
+        (bug, weighed)
+        for bug, messages in _known()[0].items()
+        for weighed in messages
+        if weighed.message.form == form and _are_one_error(error, weighed.message.error, form)
+    )
 
 
 def _titled(text: str) -> tuple[Bug, ...]:
@@ -488,11 +500,9 @@ def _compare(
     bug: Bug, weighed: _Weighed, weighed_known: _Weighed, traceback: _Traceback, rarity: Rarity
 ) -> Optional[Match]:
     asked, known = weighed.message, weighed_known.message
-    if asked.error and known.error and asked.error != known.error and not _are_relatives(asked, known):
-        return None
     anybodys = known.anybodys or asked.anybodys
-    if asked.form or known.form:
-        if asked.form != known.form or not _keys_agree(asked, known):
+    if asked.form:
+        if not _keys_agree(asked, known):
             return None
         if _is_replaced(asked) and not _is_replaced(known):
             return None
@@ -540,10 +550,13 @@ def _may_be_near(asked: _Weighed, known: _Weighed, rarity: Rarity) -> bool:
 _RELATIVES = ({"ImportError", "ModuleNotFoundError"}, {"OSError", "FileNotFoundError"})
 
 
-def _are_relatives(asked: Message, known: Message) -> bool:
-    both = {asked.error, known.error}
+def _are_one_error(asked: str, known: str, form: str) -> bool:
+    """Whether two messages of one form can be of one error; an empty type is unknown."""
+    if not asked or not known or asked == known:
+        return True
+    both = {asked, known}
     # An import statement raises an ImportError for a missing name, a lazy module an AttributeError.
-    of_a_module = asked.form == known.form == "import" and both <= {"ImportError", "AttributeError"}
+    of_a_module = form == "import" and both <= {"ImportError", "AttributeError"}
     return of_a_module or any(both <= relatives for relatives in _RELATIVES)
 
 
