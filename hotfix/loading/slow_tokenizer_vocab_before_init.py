@@ -31,6 +31,7 @@ FIX = Fix(
     errors=(
         "AttributeError: '…Tokenizer' object has no attribute 'sp_model'",
         "AttributeError: '…Tokenizer' object has no attribute 'tokenizer'",
+        "AttributeError: '…Tokenizer' object has no attribute 'sp_tokenizer'",
         "AttributeError: …Tokenizer has no attribute sp_model",
         "AttributeError: …Tokenizer has no attribute tokenizer",
     ),

@@ -127,8 +127,8 @@ def _under(condition: Condition, original: Any, wrapper: Any, library: str) -> A
         if condition.on_error:
             try:
                 return original(*args, **kwargs)
-            except Exception as error:
-                if not scope.is_declared(error, condition.fix, condition.on_error):
+            except Exception as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
+                if not scope.is_declared(_hotfix_error, condition.fix, condition.on_error):
                     raise
         return wrapper(*args, **kwargs)
 

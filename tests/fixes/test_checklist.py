@@ -54,7 +54,11 @@ NOT_CHECKPOINTED = {
 }
 NOT_COMPILED = {
     **dict.fromkeys(
-        ("replaced-layer-returns-a-tuple", "replaced-layer-without-attention-type"),
+        (
+            "replaced-layer-returns-a-tuple",
+            "replaced-layer-without-attention-type",
+            "replaced-layer-without-cache-position",
+        ),
         "not repaired in a compiled model: the handlers of the program cannot be traced",
     ),
     "clip-tower-attributes-removed": AN_ATTRIBUTE,

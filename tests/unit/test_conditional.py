@@ -491,6 +491,15 @@ def test_a_wrapper_can_act_on_the_error():
     assert inspect.signature(function) == inspect.signature(run)
 
 
+def test_a_repair_within_a_wrapper_on_its_error_acts_all_the_same(library):
+    repaired(library, on_error(library))
+    fix = Fix(id="toy-outer", title="t", kind="crash", errors=("ValueError: another",))
+    fix.wraps("toylib:Layer.run", on_error=True)(lambda original: lambda *args, **kwargs: "of the wrapper")
+    (target,) = fix.targets
+    run = code.closure(target.implementation, library.Layer.run, target.condition, "toylib")
+    assert run(library.Layer(), 1, scale=7)[0] == [14, 15]
+
+
 def test_a_wrapper_can_have_a_scope(library):
     function = wrapped(library.Base.run, own=("self",))
     assert function(library.Layer(), 3, scale=5) == 15  # the class is not of the package toylib
