@@ -3,11 +3,12 @@
 Symptom   ``TypeError: create_causal_mask() got an unexpected keyword argument 'input_embeds'`` (or
           ``'cache_position'``) from models that were written for 4.53 to 5.8; ``TypeError:
           GroundingDinoProcessor.post_process_grounded_object_detection() got an unexpected keyword argument
-          'box_threshold'``; ``'threshold'`` in releases before 4.49.0.
-Cause     The argument was renamed, and the decorator that translated the old name was removed some releases later.
-Releases  masks 5.9.0 and later; Grounding DINO 4.55.0 and later, and before 4.49.0
+          'box_threshold'``; ``'threshold'`` in releases before 4.49.0. ``ValueError: Make sure to provide either
+          `input_features` or `encoder_outputs` to `generate`.`` from ``generate(inputs=…)`` of Whisper.
+Cause     The argument was renamed, and what translated the old name was removed some releases later.
+Releases  masks 5.9.0 and later; Grounding DINO 4.55.0 and later, and before 4.49.0; Whisper 5.0.0 and later
 Upstream  Grounded-SAM-2#116, Grounded-SAM-2#117, labelU#283 (not put back)
-Here      After the TypeError, the call is repeated with the release's names. ``cache_position`` of a mask is left out:
+Here      After the error, the call is repeated with the release's names. ``cache_position`` of a mask is left out:
           5.8.1 ignores it. A call that has both names raises as before.
 """
 
@@ -18,10 +19,13 @@ import inspect
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.pattern import occurs
 
 MASK = {"input_embeds": "inputs_embeds", "cache_position": ""}
 BOXES = "post_process_grounded_object_detection"
 THRESHOLD = {"box_threshold": "threshold"}
+SOUND = {"inputs": "input_features"}
+_NO_SOUND = "ValueError: Make sure to provide either `input_features` or `encoder_outputs` to `generate`."
 
 FIX = Fix(
     title="TypeError: create_causal_mask() got an unexpected keyword argument 'input_embeds'",
@@ -40,6 +44,7 @@ FIX = Fix(
         "TypeError: create_bidirectional_mask() missing 1 required positional argument: 'inputs_embeds'",
         "TypeError: create_masks_for_generate() missing 1 required positional argument: 'inputs_embeds'",
         f"TypeError: GroundingDinoProcessor.{BOXES}() got an unexpected keyword argument 'box_threshold'",
+        _NO_SOUND,
     ),
     on_error=(
         "TypeError: create_…mask() got an unexpected keyword argument …",
@@ -87,6 +92,10 @@ _MASKS = (
 for _name in _MASKS:
     FIX.wraps((f"transformers.masking_utils:{_name}", ">=5.9.0"))(by_names_of_the_release(MASK))
 FIX.wraps((_DINO, ">=4.40.0,!=4.49.*,!=4.50.*,!=4.51.*,!=4.52.*,!=4.53.*,!=4.54.*"))(by_names_of_the_release(THRESHOLD))
+FIX.wraps(
+    ("transformers.models.whisper.generation_whisper:WhisperGenerationMixin.generate", ">=5.0.0"),
+    on_error=(_NO_SOUND,),
+)(by_names_of_the_release(SOUND))
 
 
 @FIX.recognises
@@ -97,4 +106,6 @@ def has_one_name_only(function: ast.AST) -> bool:
     names = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
     if function.name in _MASKS:
         return "inputs_embeds" in names
+    if function.name == "generate":
+        return {"input_features", "condition_on_prev_tokens"} <= names and not occurs("kwargs.pop('inputs')", function)
     return function.name == BOXES and "text_threshold" in names and len(names & {*THRESHOLD, *THRESHOLD.values()}) == 1

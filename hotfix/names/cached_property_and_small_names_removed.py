@@ -2,12 +2,13 @@
 
 Symptom   ``ImportError: cannot import name 'no_init_weights' from 'transformers.modeling_utils'`` (AutoGPTQ), or
           ``'SequenceSummary'`` (IndexTTS), ``'cached_property'``, ``'send_example_telemetry'``, ``'dtype_byte_size'``,
-          ``'get_file_from_repo'``, ``'OutputRecorder'`` and others.
+          ``'get_file_from_repo'``, ``'OutputRecorder'``, ``'SampleOutput'`` and others.
 Cause     Each was removed or moved when the library stopped using it.
 Releases  ``get_file_from_repo`` 4.52.1 and later, from ``transformers.utils`` 4.50.0 and later; ``dtype_byte_size``
           from 4.51.0; ``is_torch_tpu_available`` 4.51.0 to 5.8.1; ``SequenceSummary`` from 4.53.0; ``cached_property``
           and ``send_example_telemetry`` from 4.57.1; ``no_init_weights``, ``load_sharded_checkpoint``,
-          ``get_parameter_dtype`` and ``get_parameter_device`` from 5.0.0; ``OutputRecorder`` in ``generic`` from 5.2.0
+          ``get_parameter_dtype``, ``get_parameter_device`` and the names of pairs of outputs, such as ``SampleOutput``,
+          from 5.0.0; ``OutputRecorder`` in ``generic`` from 5.2.0
 Upstream  not put back. ``is_torch_tpu_available`` of 5.9.0 is about something else.
 Here      Aliases of the names that moved, and the rest with its old meaning: ``is_torch_tpu_available`` returns whether
           torch_xla has a device, as until 4.50.3; ``no_init_weights`` takes ``_enable`` as until 4.48;
@@ -18,7 +19,7 @@ Here      Aliases of the names that moved, and the rest with its old meaning: ``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Union
 
 from hotfix.fix import Fix
 
@@ -257,3 +258,25 @@ def _at(hidden_states: Any, index: Optional[Any]) -> Any:
     index = index[..., None, None]
     index = index.expand(*index.shape[:-1], hidden_states.size(-1))
     return hidden_states.gather(-2, index).squeeze(-2)
+
+
+# -- transformers.generation.utils -------------------------------------------------------------------------------------
+
+
+def _pair(kind: str) -> Callable[[Any], Any]:
+    """A function that returns the annotation for what models with and without an encoder return."""
+
+    def made(utils: Any) -> Any:
+        return Union[getattr(utils, f"{kind}EncoderDecoderOutput"), getattr(utils, f"{kind}DecoderOnlyOutput")]
+
+    return made
+
+
+for _name, _kind in (
+    ("GreedySearchOutput", "Generate"),
+    ("SampleOutput", "Generate"),
+    ("ContrastiveSearchOutput", "Generate"),
+    ("BeamSearchOutput", "GenerateBeam"),
+    ("BeamSampleOutput", "GenerateBeam"),
+):
+    FIX.adds_made((f"transformers.generation.utils:{_name}", V5))(_pair(_kind))

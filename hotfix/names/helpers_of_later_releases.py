@@ -2,8 +2,9 @@
 
 Symptom   ``ImportError: cannot import name 'dynamic_rope_update' from 'transformers.modeling_rope_utils'``,
           ``'RopeParameters'``, ``'layer_type_validation'``, ``'flash_attn_supports_top_left_mask'``,
-          ``'is_torch_greater_or_equal'``, ``'make_flat_list_of_images'``, ``'AutoModelForImageTextToText'`` and others,
-          from remote code and scripts for later releases.
+          ``'is_torch_greater_or_equal'``, ``'make_flat_list_of_images'``, ``'AutoModelForImageTextToText'``,
+          ``'SizeDict'``, ``'concatenate_list'``, ``'MultiModalData'`` and others, from remote code and scripts for
+          later releases.
 Cause     They came with 4.45.0 to 5.0.0.
 Releases  before the release that has the name
 Upstream  the names are new
@@ -15,6 +16,7 @@ Here      Each does what it does in the first release that has it. `AutoModelFor
 from __future__ import annotations
 
 from functools import wraps
+from itertools import chain
 from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
@@ -179,6 +181,14 @@ def is_torch_greater_or_equal(import_utils: Any) -> Callable[..., bool]:
 # Pictures and processors.
 
 
+@FIX.adds_made(("transformers.integrations.fsdp:is_fsdp_enabled", ">=4.46.0,<4.56.0"), only_needed=True)
+def is_fsdp_enabled(fsdp: Any) -> Any:
+    """The function from the module that had it."""
+    from importlib import import_module
+
+    return import_module("transformers.modeling_utils").is_fsdp_enabled
+
+
 @FIX.adds_made(("transformers.processing_utils:Unpack", "<4.45.0"), only_needed=True)
 def unpack(processing_utils: Any) -> Any:
     """The annotation, as Python or else ``typing_extensions`` has it."""
@@ -189,6 +199,67 @@ def unpack(processing_utils: Any) -> Any:
     from importlib import import_module
 
     return import_module("typing_extensions").Unpack
+
+
+def _record(name: str, kind: Any, fields: str, error: type[Exception], **more: Any) -> type:
+    """A dataclass with fields that are None by default, and can be read like those of a dictionary.
+
+    Args:
+        name: of the class.
+        kind: of the fields.
+        fields: their names.
+        error: for a name that it does not have.
+        more: further arguments of `dataclasses.make_dataclass`.
+    """
+    from dataclasses import field, make_dataclass
+
+    def item(self: Any, key: str) -> Any:
+        try:
+            return getattr(self, key)
+        except AttributeError:
+            raise error(f"{name} has no {key}") from None
+
+    namespace = {"__getitem__": item, **more.pop("namespace", {})}
+    columns = [(column, kind, field(default=None)) for column in fields.split()]
+    return make_dataclass(name, columns, namespace=namespace, **more)
+
+
+@FIX.adds_made((f"{IMAGES}:SizeDict", "<4.49.0"), only_needed=True)
+def size_dict(image_utils: Any) -> type:
+    """The size of a picture, as a key for tables."""
+    return _record(
+        "SizeDict", int, "height width longest_edge shortest_edge max_height max_width", KeyError, frozen=True
+    )
+
+
+@FIX.adds_made(("transformers.processing_utils:MultiModalData", "<4.53.0"), only_needed=True)
+def multi_modal_data(processing_utils: Any) -> type:
+    """The numbers of tokens and patches that inputs will take."""
+
+    def contains(self: Any, key: str) -> bool:
+        return getattr(self, key, None) is not None
+
+    fields = "num_image_tokens num_video_tokens num_audio_tokens num_image_patches"
+    return _record("MultiModalData", list[int], fields, AttributeError, namespace={"__contains__": contains})
+
+
+@FIX.adds_made((f"{IMAGES}:concatenate_list", "<4.52.0"), only_needed=True)
+def concatenate_list(image_utils: Any) -> Callable[[Any], Any]:
+    """One list, array or tensor of several; None of anything else."""
+
+    def concatenate_list(input_list: Any) -> Any:
+        first = input_list[0]
+        if isinstance(first, list):
+            return list(chain.from_iterable(input_list))
+        import numpy as np
+
+        if isinstance(first, np.ndarray):
+            return np.concatenate(input_list)
+        import torch
+
+        return torch.cat(list(input_list)) if isinstance(first, torch.Tensor) else None
+
+    return concatenate_list
 
 
 @FIX.adds_made((f"{IMAGES}:load_images", "<4.47.0"), only_needed=True)

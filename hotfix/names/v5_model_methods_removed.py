@@ -3,13 +3,15 @@
 Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_extended_attention_mask'``; the same of
           ``invert_attention_mask``, ``create_extended_attention_mask_for_decoder``, ``estimate_tokens``,
           ``floating_point_ops`` and ``framework``, from encoders with a forward of their own (GroundingDINO, BLIP,
-          ALBEF); of ``freeze_feature_extractor``, from scripts that train Wav2Vec2, HuBERT or WavLM.
+          ALBEF); of ``freeze_feature_extractor``, from scripts that train Wav2Vec2, HuBERT or WavLM; of
+          ``model_parallel``, from scripts that train T5 or GPT-2.
 Cause     Masks are made by functions of ``masking_utils``, and the other frameworks were removed.
 Releases  the masks 5.17.0 and later, the others 5.0.0 and later
 Upstream  by design (not put back)
 Here      The results of 5.16.1 and 4.57.6. A mask takes a device in the third place, as in 4.x, or a dtype, as in 5.x;
           ``framework`` is ``"pt"``. ``freeze_feature_extractor`` is ``freeze_feature_encoder`` of the same model, for
-          the classes that had both. The release itself finds none of them: `Trainer` counts no operations.
+          the classes that had both. ``model_parallel`` is False, because there is no ``parallelize`` that could set it.
+          The release itself finds none of them: `Trainer` counts no operations.
           ``prune_heads`` is not restored, because the layers of 5.x cannot drop heads; ``_supports_flash_attn_2`` and
           ``_supports_cache_class`` are not, because they would be others for many models.
 """
@@ -31,6 +33,7 @@ FIX = Fix(
         "AttributeError: '…' object has no attribute 'floating_point_ops'",
         "AttributeError: '…' object has no attribute 'estimate_tokens'",
         "AttributeError: '…' object has no attribute 'freeze_feature_extractor'",
+        "AttributeError: '…' object has no attribute 'model_parallel'",
     ),
 )
 
@@ -63,6 +66,18 @@ _OF_SPEECH = (
     ),
 )
 """The classes of 4.57.6 that had both names of the method."""
+_OF_LAYERS = {
+    "decision_transformer:DecisionTransformerGPT2": "Model",
+    "gpt2:GPT2": "Model LMHeadModel DoubleHeadsModel ForSequenceClassification ForTokenClassification "
+    "ForQuestionAnswering",
+    "gptj:GPTJ": "Model ForCausalLM ForSequenceClassification ForQuestionAnswering",
+    "imagegpt:ImageGPT": "Model ForCausalImageModeling",
+    "mt5:MT5": "Stack Model ForConditionalGeneration EncoderModel ForSequenceClassification ForQuestionAnswering",
+    "pop2piano:Pop2Piano": "Stack",
+    "t5:T5": "Stack Model ForConditionalGeneration EncoderModel ForSequenceClassification ForQuestionAnswering",
+    "umt5:UMT5": "ForSequenceClassification",
+}
+"""The classes of 4.57.6 that had ``model_parallel``."""
 
 
 @FIX.adds((f"{MIXIN}.invert_attention_mask", ">=5.17.0"))
@@ -129,6 +144,19 @@ def floating_point_ops(self: Any, input_dict: Any, exclude_embeddings: bool = Tr
 def framework(module: Any) -> property:
     """PyTorch."""
     return property(lambda self: "pt")
+
+
+@FIX.adds_made(
+    *(
+        (f"transformers.models.{family.partition(':')[0]}.modeling_{family}{head}.model_parallel", ">=5.0.0")
+        for family, heads in _OF_LAYERS.items()
+        for head in heads.split()
+    ),
+    of_instances=True,
+)
+def model_parallel(module: Any) -> property:
+    """Whether the layers are on several devices by a map of the model's own."""
+    return property(lambda self: False)
 
 
 @FIX.adds(

@@ -4,7 +4,7 @@ Symptom   ``AttributeError: XLMRobertaTokenizer has no attribute prepare_for_mod
           the same of ``build_inputs_with_special_tokens``, ``create_token_type_ids_from_sequences``,
           ``truncate_sequences``, ``as_target_tokenizer``, ``prepare_seq2seq_batch``, ``sanitize_special_tokens``,
           ``ids_to_tokens`` and ``_convert_token_to_id``; ``NotImplementedError: BertTokenizer does not implement
-          get_special_tokens_mask for non-formatted sequences``.
+          get_special_tokens_mask for non-formatted sequences``; ``AttributeError`` for ``words()`` of a batch.
 Cause     Fast tokenizers lost them, and the classes in Python, which had some of them, became fast tokenizers.
 Releases  5.0.0 and later
 Upstream  not put back
@@ -398,6 +398,23 @@ def sanitize_special_tokens(self: Any) -> int:
     values = [*self._special_tokens_map.values(), *self._extra_special_tokens]
     number: int = self.add_tokens([value for value in values if value], special_tokens=True)
     return number
+
+
+@FIX.adds(("transformers.tokenization_utils_base:BatchEncoding.words", LACKING))
+def words(self: Any, batch_index: int = 0) -> list[Optional[int]]:
+    """The number of the word of each token, as ``word_ids``.
+
+    Args:
+        self: the batch.
+        batch_index: of the text.
+
+    Raises:
+        ValueError: the tokenizer is written in Python.
+    """
+    if not self.encodings:
+        raise ValueError("words() needs a fast tokenizer.")
+    numbers: list[Optional[int]] = self.word_ids(batch_index)
+    return numbers
 
 
 _BERT = "transformers.models.bert.tokenization_bert:BertTokenizer"

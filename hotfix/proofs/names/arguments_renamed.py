@@ -1,4 +1,4 @@
-"""The proof: masks and boxes are requested with the argument names of another release."""
+"""The proof: masks, boxes and a text are requested with the argument names of another release."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -11,13 +11,16 @@ from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(
-    raises="TypeError: .*(unexpected keyword argument|missing 1 required positional argument: 'inputs_embeds')",
+    raises="TypeError: .*(unexpected keyword argument|missing 1 required positional argument: 'inputs_embeds')"
+    "|ValueError: Make sure to provide either `input_features`",
     packages={"flash-attn": None},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A mask for a padded batch, or the boxes of an image."""
     if target.qualname.endswith(BOXES):
         return _boxes(testbed, target)
+    if target.qualname.startswith("Whisper"):
+        return _hears(testbed)
     from transformers import LlamaConfig
 
     config = LlamaConfig(hidden_size=16, num_attention_heads=2, num_hidden_layers=1, vocab_size=16)
@@ -41,6 +44,18 @@ def _boxes(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     old = "box_threshold" if _release() >= "4.49.0" else "threshold"
     made = getattr(processor, BOXES)(outputs, ids, **{old: 0.8}, target_sizes=[(20, 30)])[0]
     return {"scores": made["scores"], "boxes": made["boxes"]}
+
+
+def _hears(testbed: Testbed) -> dict[str, torch.Tensor]:
+    from transformers import WhisperConfig, WhisperForConditionalGeneration
+
+    sizes: dict[str, Any] = {"d_model": 16, "vocab_size": 40, "num_mel_bins": 8, "max_source_positions": 10}
+    for part in ("encoder", "decoder"):
+        sizes.update({f"{part}_layers": 1, f"{part}_attention_heads": 2, f"{part}_ffn_dim": 16})
+    tokens = {"decoder_start_token_id": 1, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+    config = WhisperConfig(**sizes, **tokens, max_target_positions=20, begin_suppress_tokens=[1])
+    model = testbed.fill(WhisperForConditionalGeneration(config)).eval()
+    return {"tokens": model.generate(inputs=testbed.randn(2, 8, 20, seed=3), max_new_tokens=5, do_sample=False)}
 
 
 def _release() -> str:

@@ -167,7 +167,21 @@ def _summary(testbed: Testbed, cls: Any) -> dict[str, torch.Tensor]:
     return results
 
 
+def _outputs(testbed: Testbed, union: Any) -> dict[str, torch.Tensor]:
+    from typing import Optional, get_args
+
+    def generate() -> Optional[union]:
+        return None
+
+    return {"kinds": words(*(kind.__name__ for kind in get_args(union)), *map(repr, generate.__annotations__))}
+
+
 USES = {
+    "GreedySearchOutput": _outputs,
+    "SampleOutput": _outputs,
+    "ContrastiveSearchOutput": _outputs,
+    "BeamSearchOutput": _outputs,
+    "BeamSampleOutput": _outputs,
     "cached_property": _cached,
     "send_example_telemetry": _sent,
     "get_file_from_repo": _file,

@@ -115,6 +115,31 @@ def _size(images: Any) -> Any:
     return tuple(getattr(images, "shape", ())) or images.size
 
 
+def _size_of_a_picture(testbed: Testbed, kind: Any) -> Results:
+    made, same, other = kind(height=2, width=3), kind(height=2, width=3), kind(shortest_edge=4)
+    table = {made: "first", other: "second"}
+
+    def change() -> None:
+        made.height = 5
+
+    calls = (change, lambda: made["depth"], lambda: made["width"], lambda: made["longest_edge"], lambda: table[same])
+    return {**_outcomes(*calls, lambda: other.shortest_edge, lambda: repr(made)[:25])}
+
+
+def _numbers(testbed: Testbed, kind: Any) -> Results:
+    made = kind(num_image_tokens=[1, 2], num_image_patches=[3])
+    names = ("num_image_tokens", "num_video_tokens", "nothing")
+    calls = [lambda name=name: name in made for name in names] + [lambda name=name: made[name] for name in names]
+    return _outcomes(*calls, lambda: made.num_image_patches, lambda: made == kind([1, 2], None, None, [3]))
+
+
+def _concatenates(testbed: Testbed, concatenate: Any) -> Results:
+    import numpy as np
+
+    inputs: tuple[Any, ...] = ([[1], [2, 3]], [np.ones((1, 2)), np.zeros((2, 2))], [torch.ones(1, 2)] * 2, ["a"], [])
+    return _outcomes(*(lambda given=given: repr(concatenate(given)) for given in inputs))
+
+
 def _loads(testbed: Testbed, load: Any) -> Results:
     image = _pictures()[0]
     inputs: tuple[Any, ...] = (image, [image], (image, image), [[image], [image, image]], [])
@@ -162,6 +187,10 @@ USES: dict[str, Callable[[Testbed, Any], Results]] = {
     "is_kernels_available": _answers,
     "is_torch_greater_or_equal": _version,
     "Unpack": _annotation,
+    "is_fsdp_enabled": _answers,
+    "SizeDict": _size_of_a_picture,
+    "MultiModalData": _numbers,
+    "concatenate_list": _concatenates,
     "load_images": _loads,
     "make_flat_list_of_images": _flattens,
     "AutoModelForImageTextToText": _auto,

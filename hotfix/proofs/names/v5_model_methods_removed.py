@@ -41,6 +41,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         }
     elif name == "freeze_feature_extractor":
         results = {"trained": _trained(kind)}
+    elif name == "model_parallel":
+        results = {"parallel": torch.tensor(_of_layers(kind).model_parallel)}
     elif name == "framework":
         results = {"name": words(encoder.framework)}
     else:
@@ -59,3 +61,17 @@ def _trained(kind: Any) -> torch.Tensor:
     model = kind(kind.config_class(**small))
     model.freeze_feature_extractor()
     return torch.tensor([part.requires_grad for _, part in sorted(model.named_parameters())])
+
+
+def _of_layers(kind: Any) -> Any:
+    """A small model that had a map of its layers."""
+    from copy import deepcopy
+
+    config = deepcopy(kind.config_class())
+    widths = ("d_model", "d_ff", "n_embd", "hidden_size", "embed_dim")
+    config.update({name: 8 for name in widths if hasattr(config, name)})
+    numbers = ("num_layers", "num_decoder_layers", "n_layer", "num_heads", "n_head", "rotary_dim")
+    config.update({name: 2 for name in numbers if hasattr(config, name)})
+    config.update({"vocab_size": 16, "d_kv": 4} if hasattr(config, "d_kv") else {"vocab_size": 16})
+    config.update({"pad_token_id": 0, "num_labels": 2})
+    return kind(config)
