@@ -7,65 +7,240 @@ Cause     Models are built on the meta device, where nothing is computed. Buffer
           afterwards, and get values only from ``_init_weights``, as in the library's own models.
 Releases  5.0.0 and later
 Upstream  transformers#45902, transformers#48892, transformers#48932; not changed: custom models should set such
-          buffers in ``_init_weights``. So this is opt-in.
-Here      A custom model is built on the CPU, without initializing weights, as under DeepSpeed ZeRO-3, and its buffers
-          keep their values, as in 4.57. Memory for the weights is allocated, but not written to, until they are loaded.
-          The library's own models are built as before.
+          buffers in ``_init_weights``
+Here      Such buffers are marked before ``_init_weights`` runs. If it leaves a mark as it is, nothing has set this
+          buffer: the model is built once more, with its weights on the meta device and everything else as in 4.57, and
+          the buffer gets the value from there. Left alone are buffers that ``_init_weights`` sets, models without such
+          buffers, the library's own models, FSDP, and a model that cannot be built in this way.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, Callable
+from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
 from hotfix.pattern import occurs
 
 RELEASES = ">=5.0.0,<=5.23.0"
+MODEL = "transformers.modeling_utils:PreTrainedModel"
+MARK = 0xA7
+"""The value of each byte of a buffer that waits for ``_init_weights``."""
+
 FIX = Fix(
     title="Non-persistent buffers of custom models are random memory after from_pretrained",
     kind="silent",
     upstream=("transformers#45902", "transformers#48892", "transformers#48932"),
-    optin="it changes how models are built, also those that load",
-    group="removed-names",  # code that runs again because of them has to compute the same
+    everyone="only buffers of custom models to which nothing has given a value",
     prefilter="is_deepspeed_zero3_enabled",
-    errors=("RuntimeError: Tensor.item() cannot be called on meta tensors",),
 )
 
-_EMPTY = "value = torch.empty_like(buffer, device=buffer_device)"
+_ALLOCATES = "PreTrainedModel._move_missing_keys_from_meta_to_device"
+_BUILDS = "model = cls(config, *model_args, **model_kwargs)"
 
 FIX.edits(
-    ("transformers.modeling_utils:PreTrainedModel._move_missing_keys_from_meta_to_device", RELEASES),
-    old=_EMPTY,
+    (f"{MODEL}.from_pretrained", RELEASES),
+    old=_BUILDS,
     new=f"""
-        if buffer.device.type == "meta":
-            {_EMPTY}
-        else:
-            value = buffer.to(buffer_device)
+        from {__name__} import Recipe
+        _hotfix_recipe = Recipe.of(cls, config, model_args, model_kwargs)
+        {_BUILDS}
+        if _hotfix_recipe is not None:
+            _hotfix_recipe.has_made(model)
         """,
+    fingerprint_of=("PreTrainedModel.from_pretrained", _ALLOCATES),
 )
 
 
-@FIX.wraps(("transformers.modeling_utils:PreTrainedModel.get_init_context", RELEASES))
-def on_the_cpu(original: Any) -> Any:
-    """Build custom models without the meta device."""
+@FIX.wraps((f"{MODEL}._move_missing_keys_from_meta_to_device", RELEASES))
+def marks(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark the buffers that get memory here."""
 
-    def get_init_context(cls: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        contexts: list[Any] = original(cls, *args, **kwargs)
-        if cls.__module__.partition(".")[0] == "transformers":
-            return contexts
-        import torch
+    def _move_missing_keys_from_meta_to_device(self: Any, *args: Any, **kwargs: Any) -> Any:
+        recipe = _recipes.get(self)
+        if recipe is None:
+            return original(self, *args, **kwargs)
+        without_memory = {name for name, buffer in self.named_buffers() if buffer.is_meta}
+        result = original(self, *args, **kwargs)
+        recipe.marked = [_Marked(name, buffer) for name, buffer in self.named_buffers() if name in without_memory]
+        return result
 
-        without_values: Any = import_module("transformers.initialization").no_init_weights
-        return [without_values() if isinstance(context, torch.device) else context for context in contexts]
+    return _move_missing_keys_from_meta_to_device
 
-    return get_init_context
+
+@FIX.wraps(
+    (f"{MODEL}._initialize_missing_keys", RELEASES),
+    fingerprint_of=(
+        "PreTrainedModel._initialize_missing_keys",
+        "PreTrainedModel._move_missing_keys_from_meta_to_device",
+    ),
+)
+def fills(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Give the buffers that are still marked their values."""
+
+    def _initialize_missing_keys(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, *args, **kwargs)
+        recipe = _recipes.pop(self, None)
+        if recipe is not None:
+            recipe.fill(self)
+        return result
+
+    return _initialize_missing_keys
 
 
 @FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
+def is_broken(*functions: ast.FunctionDef) -> bool:
     """Whether it builds models on the meta device, or leaves their buffers uninitialized."""
-    if function.name == "get_init_context":
-        return occurs('torch.device("meta")', function)
-    return function.name == "_move_missing_keys_from_meta_to_device" and occurs(_EMPTY, function)
+    return any(occurs("value = torch.empty_like(buffer, device=buffer_device)", function) for function in functions)
+
+
+@dataclass
+class Recipe:
+    """How a custom model was built.
+
+    Attributes:
+        cls: its class.
+        config: its configuration, as it was before.
+        args: further arguments of the class.
+        kwargs: further arguments by name.
+        dtype: the default dtype meanwhile.
+        marked: its buffers that wait for a value.
+    """
+
+    cls: type
+    config: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    dtype: Any = None
+    marked: list[_Marked] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, kind: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The recipe of a model that is about to be built; None for one of the library, and under FSDP."""
+        if is_of_the_library(kind) or import_module("transformers.modeling_utils").is_fsdp_enabled():
+            return None
+        try:
+            return cls(kind, copy.deepcopy(config), args, kwargs)
+        except Exception:  # what cannot be copied is left alone
+            return None
+
+    def has_made(self, model: Any) -> None:
+        """Remember it, if the model has buffers without memory."""
+        import torch
+
+        if any(buffer.is_meta for buffer in model.buffers()):
+            self.dtype = torch.get_default_dtype()
+            _recipes[model] = self
+
+    def fill(self, model: Any) -> None:
+        """Give the buffers of a model that have no value the one that its constructor computes."""
+        import torch
+
+        present = dict(model.named_buffers())
+        waiting = [marked for marked in self.marked if marked.is_in(present) and marked.is_unchanged()]
+        if not waiting:
+            return
+        for marked in waiting:
+            marked.restore()
+        try:
+            with _random_numbers_kept(), _weights_without_memory(self.dtype):
+                computed = dict(self.cls(self.config, *self.args, **self.kwargs).named_buffers())
+        except Exception:  # it can be built on the meta device alone
+            return
+        with torch.no_grad():
+            for marked in waiting:
+                value = computed.get(marked.name)
+                if value is not None and not value.is_meta and value.shape == marked.buffer.shape:
+                    marked.buffer.copy_(value)
+
+
+_recipes: WeakKeyDictionary[Any, Recipe] = WeakKeyDictionary()
+"""The models that are being loaded."""
+
+
+class _Marked:
+    """A buffer with the same byte in all of its memory.
+
+    Args:
+        name: its path in the model.
+        buffer: the buffer. One without contiguous memory of its own is not marked.
+    """
+
+    def __init__(self, name: str, buffer: Any) -> None:
+        import torch
+
+        self.name, self.buffer = name, buffer
+        self.bytes = self.before = None
+        if type(buffer) is torch.Tensor and buffer.numel() and buffer.is_contiguous() and not buffer.is_meta:
+            self.bytes = buffer.detach().reshape(-1).view(torch.uint8)
+            self.before = self.bytes.clone()
+            self.bytes.fill_(MARK)
+
+    def is_in(self, present: dict[str, Any]) -> bool:
+        """Whether a model still has this buffer."""
+        return present.get(self.name) is self.buffer
+
+    def is_unchanged(self) -> bool:
+        """Whether all of its memory is as it was marked."""
+        return self.bytes is not None and bool((self.bytes == MARK).all())
+
+    def restore(self) -> None:
+        """Put back what the memory held."""
+        if self.bytes is not None:
+            self.bytes.copy_(self.before)
+
+
+def is_of_the_library(kind: type) -> bool:
+    """Whether a class is one of the library's own."""
+    return kind.__module__.partition(".")[0] == "transformers"
+
+
+@contextmanager
+def _weights_without_memory(dtype: Any) -> Iterator[None]:
+    """Parameters are on the meta device in here, buffers are not; nothing is initialized.
+
+    Args:
+        dtype: the default dtype.
+    """
+    import torch
+
+    module: Any = torch.nn.Module
+    patched, before = module.register_parameter, torch.get_default_dtype()
+
+    def register_parameter(self: Any, name: str, parameter: Any) -> None:
+        patched(self, name, parameter)
+        if parameter is not None and not parameter.is_meta:
+            self._parameters[name] = torch.nn.Parameter(parameter.to("meta"), requires_grad=parameter.requires_grad)
+
+    module.register_parameter = register_parameter
+    torch.set_default_dtype(dtype)
+    try:
+        with import_module("transformers.initialization").no_init_weights():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+        module.register_parameter = patched
+
+
+@contextmanager
+def _random_numbers_kept() -> Iterator[None]:
+    """What draws random numbers in here takes none from the program."""
+    import torch
+
+    numpy: Any = sys.modules.get("numpy")
+    states = random.getstate(), numpy and numpy.random.get_state()
+    try:
+        with torch.random.fork_rng(devices=()):
+            yield
+    finally:
+        random.setstate(states[0])
+        if numpy:
+            numpy.random.set_state(states[1])

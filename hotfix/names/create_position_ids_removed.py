@@ -45,7 +45,10 @@ FIX = Fix(
 
 @FIX.adds_made(*((f"transformers.models.{module}:{NAME}", ">=5.0.0") for module in MODULES))
 def create_position_ids_from_input_ids(module: Any) -> Any:
-    """The function of I-BERT."""
+    """The function of I-BERT, whose module is imported when it is called."""
     from importlib import import_module
 
-    return getattr(import_module("transformers.models.ibert.modeling_ibert"), NAME)
+    def create_position_ids_from_input_ids(*args: Any, **kwargs: Any) -> Any:
+        return getattr(import_module("transformers.models.ibert.modeling_ibert"), NAME)(*args, **kwargs)
+
+    return create_position_ids_from_input_ids

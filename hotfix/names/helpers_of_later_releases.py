@@ -183,10 +183,10 @@ def is_torch_greater_or_equal(import_utils: Any) -> Callable[..., bool]:
 
 @FIX.adds_made(("transformers.integrations.fsdp:is_fsdp_enabled", ">=4.46.0,<4.56.0"), only_needed=True)
 def is_fsdp_enabled(fsdp: Any) -> Any:
-    """The function from the module that had it."""
+    """The function from the module that had it, which imports this one."""
     from importlib import import_module
 
-    return import_module("transformers.modeling_utils").is_fsdp_enabled
+    return _function("is_fsdp_enabled", lambda: bool(import_module("transformers.modeling_utils").is_fsdp_enabled()))
 
 
 @FIX.adds_made(("transformers.processing_utils:Unpack", "<4.45.0"), only_needed=True)

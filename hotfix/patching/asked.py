@@ -267,6 +267,8 @@ class Restored:
             AttributeError: the program works without the name.
         """
         is_module = issubclass(owner, types.ModuleType)
+        if not is_module and self.anchor is not None and _is_copied(self.anchor, owner):
+            raise missing(instance, owner, self.name)
         if instance is None and frame is not None and not is_module:
             own = _of_metaclass(owner, self.name)
             if own is not _NOTHING:
@@ -316,7 +318,8 @@ class Restored:
         note(self.target, self.fix, frame)
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.anchor = owner
+        if self.anchor is None:  # otherwise a program makes a class with a copy of the namespace of the first
+            self.anchor = owner
         self.how = "member"
 
 
@@ -394,7 +397,9 @@ class _Dir:
         return self if instance is None else types.MethodType(self, instance)
 
     def __call__(self, instance: Any) -> list[str]:
-        names: Any = super(self.owner, instance)
+        names: Any = (
+            super(self.owner, instance) if isinstance(instance, self.owner) else super(type(instance), instance)
+        )
         return _without_restored(instance, names.__dir__())
 
 
@@ -403,8 +408,7 @@ def _without_restored(instance: Any, listed: Iterable[str]) -> list[str]:
     names, order = list(listed), type(instance).__mro__
     own = vars(instance) if hasattr(instance, "__dict__") else {}
     of_instance = (own, *(own[kind] for kind in _PARTS if isinstance(own.get(kind), dict)))
-    of_hooked = [vars(kind) for kind in order if kind in _hooked]
-    for name in {name for space in of_hooked for name, value in space.items() if isinstance(value, Restored)}:
+    for name in {name for kind in order for name, value in vars(kind).items() if isinstance(value, Restored)}:
         if any(name in vars(kind) and not isinstance(vars(kind)[name], Restored) for kind in order):
             continue
         left = max(names.count(name) - 1, 1) if any(name in space for space in of_instance) else 0
@@ -420,6 +424,12 @@ def _of_metaclass(owner: type, name: str) -> Any:
         if name in vars(kind):
             return _bound(vars(kind)[name], owner, metaclass)
     return _NOTHING
+
+
+@settled
+def _is_copied(anchor: type, owner: type) -> bool:
+    """Whether a class has the descriptor of another one, because a program has copied the namespace of that."""
+    return anchor not in owner.__mro__
 
 
 @settled

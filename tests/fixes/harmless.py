@@ -15,6 +15,7 @@ from unittest.mock import patch
 from hotfix.proofs import _llava as _weights
 from hotfix.proofs import zoo
 from hotfix.proofs.loading import (
+    move_missing_keys_empty_like,
     pipeline_torch_dtype_ignored,
     v5_missing_bias_not_initialised,
     v5_umt5_config_unties_encoder,
@@ -437,6 +438,7 @@ def a_pipeline_in_float32(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 @of(
+    "move-missing-keys-empty-like",
     "v5-conversion-reverse",
     "v5-custom-weights-initialised-again",
     "v5-missing-bias-not-initialised",
@@ -582,9 +584,22 @@ def a_head_that_is_not_the_table(testbed: Any, target: Any) -> dict[str, Any]:
     return {"one table": torch.tensor(model.encoder.embed_tokens.weight is model.shared.weight)}
 
 
+def buffers_that_are_computed(testbed: Any, target: Any) -> dict[str, Any]:
+    """Whether the buffers of a loaded model are those of its constructor: otherwise they may be anything."""
+    import torch
+
+    cls = move_missing_keys_empty_like._custom()
+    with TemporaryDirectory() as folder:
+        model = testbed.fill(cls(cls.config_class()))
+        model.save_pretrained(folder)
+        loaded = dict(cls.from_pretrained(folder).named_buffers())
+    return {name: torch.tensor(loaded[name].equal(buffer)) for name, buffer in model.named_buffers()}
+
+
 STRIKES: dict[str, Case] = {
     "flex-block-mask-batch": an_early_padding,
     "gemma2-cohere2-window-crash": padded_past_the_window,
+    "move-missing-keys-empty-like": buffers_that_are_computed,
     "gemma2-sliding-layer-parity": past_the_window_at_once,
     "pipeline-torch-dtype-ignored": a_pipeline_in_bfloat16,
     "v5-umt5-config-unties-encoder": a_head_that_is_not_the_table,

@@ -7,6 +7,7 @@ from typing import Any
 
 from hotfix.proofs import _llava, zoo
 from hotfix.proofs.loading import (
+    move_missing_keys_empty_like,
     pipeline_torch_dtype_ignored,
     v5_custom_weights_initialised_again,
     v5_missing_bias_not_initialised,
@@ -92,6 +93,32 @@ def custom(draw: Draw) -> Tensors:
         save_file(kept, file, metadata={"format": "pt"})
         loaded = cls.from_pretrained(folder).state_dict()
     return {name: loaded[name] for name in kept}  # a missing weight may have any value
+
+
+@of("move-missing-keys-empty-like")
+def buffers(draw: Draw) -> Tensors:
+    """A model of one's own or of the library, built or loaded, with buffers that its ``_init_weights`` sets or not."""
+    import torch
+    from transformers import LlamaForCausalLM
+
+    cls: Any = move_missing_keys_empty_like._custom()
+    if draw.of("class", "own", "own", "own", "library") == "library":
+        with TemporaryDirectory() as folder:
+            zoo.small_llama(draw.testbed).save_pretrained(folder)
+            return dict(LlamaForCausalLM.from_pretrained(folder).named_buffers())
+    if draw.of("sets", "nothing", "nothing", "the buffers") == "the buffers":
+
+        def _init_weights(self: Any, module: Any) -> None:
+            if hasattr(module, "inv_freq"):
+                torch.nn.init.constant_(module.inv_freq, 0.02)
+                torch.nn.init.ones_(module.mask)
+
+        cls._init_weights = _init_weights
+    if draw.of("comes", "built", "loaded", "loaded") == "built":
+        return dict(cls(cls.config_class()).named_buffers())
+    with TemporaryDirectory() as folder:
+        draw.testbed.fill(cls(cls.config_class())).save_pretrained(folder)
+        return dict(cls.from_pretrained(folder).named_buffers())
 
 
 @of("v5-missing-bias-not-initialised")

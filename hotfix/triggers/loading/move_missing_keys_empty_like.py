@@ -1,0 +1,36 @@
+"""A buffer of a custom model that no file has, and of which its ``_init_weights`` does not know."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from hotfix.loading.move_missing_keys_empty_like import MODEL, is_of_the_library
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "move-missing-keys-empty-like",
+    when="a model from outside of the library is loaded, whose constructor computes a buffer that is not saved",
+    wrong="the buffer is what the memory held before",
+    while_repaired=False,  # the function is wrapped then
+)
+
+
+@TRIGGER.strikes(f"{MODEL}._move_missing_keys_from_meta_to_device")
+def is_lost(call: Call) -> Optional[bool]:
+    """``_init_weights`` of the class may set it; whether it does is unknown where it has the name of the buffer."""
+    model = call.owner
+    if is_of_the_library(type(model)):
+        return False
+    names = [name.rpartition(".")[2] for name, buffer in model.named_non_persistent_buffers() if buffer.is_meta]
+    if not names:
+        return False
+    code = getattr(type(model)._init_weights, "__code__", None)
+    if code is None or set(names) <= {*code.co_names, *code.co_consts}:
+        return None
+    return True
+
+
+@TRIGGER.strikes(f"{MODEL}.from_pretrained", f"{MODEL}._initialize_missing_keys")
+def is_seen_before(call: Call) -> bool:
+    """The function that allocates the buffers says whether they are lost."""
+    return False
