@@ -145,7 +145,7 @@ def answer_to(text: str) -> Answer:
 
     matches = messages.search(text)
     certain = [match for match in matches if match.certain]
-    here = tuple(match for match in certain if is_in_force(match.bug)[0] is not False)
+    here = tuple(match for match in certain if _is_here(match.bug))
     here = tuple(sorted(here, key=lambda match: not messages.is_of_a_neighbour(match.bug, text)))
     elsewhere = tuple(match for match in certain if match not in here)
     if here:
@@ -155,9 +155,14 @@ def answer_to(text: str) -> Answer:
     age = None if restored else name_history.of_messages(asked, _release())
     if restored or age or elsewhere:
         return Answer(restored=restored, age=age, elsewhere=() if restored else elsewhere)
-    near = tuple(matches[:_NAMED])
+    # Of those that fit alike, the bugs of this environment come first.
+    near = tuple(sorted(matches[:_NAMED], key=lambda match: (-match.score * match.weight, not _is_here(match.bug))))
     in_words = not near and not any(message.error or message.form for message in asked)
     return Answer(near=near, guess=description.guess(text, _release()) if in_words else None)
+
+
+def _is_here(bug: Bug) -> bool:
+    return is_in_force(bug)[0] is not False
 
 
 def is_in_force(bug: Bug) -> tuple[Optional[bool], str]:

@@ -123,6 +123,7 @@ _ANYBODYS = re.compile(
             r"bos_token_id`? has to be defined|quantized models requires? a GPU|number of images in each batch",
             r"gradient partitioning logic|MPS Tensor to float64|must be bool, not Tensor",
             r"untagged enum (?!ModelWrapper|ꙮ)|packages that were not found in your environment",
+            r"Cache only has \w+ layers",
         )
     )
 )
@@ -500,7 +501,7 @@ def _compare(
     bug: Bug, weighed: _Weighed, weighed_known: _Weighed, traceback: _Traceback, rarity: Rarity
 ) -> Optional[Match]:
     asked, known = weighed.message, weighed_known.message
-    anybodys = known.anybodys or asked.anybodys
+    anybodys = known.anybodys or asked.anybodys or _is_a_forward_of_another(asked, known)
     if asked.form:
         if not _keys_agree(asked, known):
             return None
@@ -601,6 +602,14 @@ def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
     if theirs == f"{_ANY}Config" and _is_configuration(ours):
         return False
     return _fits(theirs, ours) or (_ANY not in theirs and _of_a_kind(ours, theirs))
+
+
+def _is_a_forward_of_another(asked: Message, known: Message) -> bool:
+    """Whether only one of two messages about the arguments of `forward` names a class: every model has that method."""
+    if asked.form not in ("keyword", "argument"):
+        return False
+    owners = asked.owner.split("."), known.owner.split(".")
+    return all(owner[-1] == "forward" for owner in owners) and len({len(owner) > 1 for owner in owners}) > 1
 
 
 def _fits(known: str, asked: str) -> bool:
