@@ -37,6 +37,22 @@ SECONDS = 40  # of processor time for one program
 LONGEST_KEY = 40
 # Intended differences, by fix and deviation; the page shows them as unclear, with the reason.
 ACCEPTED: dict[tuple[str, str], str] = {
+    (
+        "torchao-cannot-be-imported",
+        "names-that-are-probed",
+    ): "the release's object of functools.lru_cache is a function with its methods",
+    (
+        "torchao-cannot-be-imported",
+        "keys-that-are-probed",
+    ): "the release's object of functools.lru_cache is a function with its methods",
+    (
+        "torchcodec-cannot-be-imported",
+        "names-that-are-probed",
+    ): "the release's object of functools.lru_cache is a function with its methods",
+    (
+        "torchcodec-cannot-be-imported",
+        "keys-that-are-probed",
+    ): "the release's object of functools.lru_cache is a function with its methods",
     ("qwen2vl-max-pixels-ignored", "target-called-again"): "the other limit of a call is that of the processor; the "
     "reference leaves it out, and only where the method is called by itself, without a size",
     (

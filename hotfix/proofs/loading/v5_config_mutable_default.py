@@ -10,7 +10,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 
 class AttrDict(dict):  # type: ignore[type-arg]
-    """What stands for a dictionary in these projects."""
+    """A stand-in for a dictionary, as these projects have it."""
 
 
 @FIX.case(

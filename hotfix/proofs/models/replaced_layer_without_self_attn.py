@@ -30,14 +30,14 @@ class Catcher(torch.nn.Module):
         self.caught: list[Any] = []
 
     def forward(self, hidden: Any, **others: Any) -> Any:
-        """What the layer returns."""
+        """The results of the layer."""
         self.caught.append(hidden)
         return self.module(hidden, **others)
 
 
 @FIX.case(raises="AttributeError: 'Catcher' object has no attribute 'self_attn'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Logits and what was collected, or what is generated; with the layer in its place as well."""
+    """Logits and collected values, or generated tokens; with the layer in its place as well."""
     transformers = import_module("transformers")
     name = MODELS[target.module.rpartition(".modeling_")[2]][0]
     config = getattr(transformers, f"{name}Config")(**_SIZES)
