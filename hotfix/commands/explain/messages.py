@@ -519,11 +519,12 @@ def _compare(
         return None
     blocks = SequenceMatcher(None, asked.words, known.words, autojunk=False).get_matching_blocks()
     names = _names_of(known)
-    # A word by itself is in any text, unless it is a name.
+    # A word by itself is in any text, unless it is a name, or the last that is missing of all the words.
+    completes = sum(block.size for block in blocks) == len(known.words) and [b.size for b in blocks].count(1) == 1
     blocks = [
         block
         for block in blocks
-        if block.size > 1 or (block.size and (len(known.words) < _FEWEST or known.words[block.b] in names))
+        if block.size > 1 or (block.size and (completes or len(known.words) < _FEWEST or known.words[block.b] in names))
     ]
     common = [word for block in blocks for word in asked.words[block.a : block.a + block.size]]
     if not common or len(common) < min(_FEWEST, len(known.words)) or not _names_agree(asked, known, blocks):
