@@ -20,6 +20,7 @@ import ast
 import copy
 import random
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -205,7 +206,7 @@ def is_of_the_library(kind: type) -> bool:
 
 @contextmanager
 def _weights_without_memory(dtype: Any) -> Iterator[None]:
-    """Parameters are on the meta device in here, buffers are not; nothing is initialized.
+    """In this thread, parameters are on the meta device in here, buffers are not, and nothing is initialized.
 
     Args:
         dtype: the default dtype.
@@ -213,21 +214,26 @@ def _weights_without_memory(dtype: Any) -> Iterator[None]:
     import torch
 
     module: Any = torch.nn.Module
-    patched, before = module.register_parameter, torch.get_default_dtype()
+    model: Any = import_module("transformers.modeling_utils").PreTrainedModel
+    registers, initializes, before = module.register_parameter, model.init_weights, torch.get_default_dtype()
+    thread = threading.get_ident()
 
     def register_parameter(self: Any, name: str, parameter: Any) -> None:
-        patched(self, name, parameter)
-        if parameter is not None and not parameter.is_meta:
+        registers(self, name, parameter)
+        if parameter is not None and not parameter.is_meta and threading.get_ident() == thread:
             self._parameters[name] = torch.nn.Parameter(parameter.to("meta"), requires_grad=parameter.requires_grad)
 
-    module.register_parameter = register_parameter
+    def init_weights(self: Any) -> None:
+        if threading.get_ident() != thread:
+            initializes(self)
+
+    module.register_parameter, model.init_weights = register_parameter, init_weights
     torch.set_default_dtype(dtype)
     try:
-        with import_module("transformers.initialization").no_init_weights():
-            yield
+        yield
     finally:
         torch.set_default_dtype(before)
-        module.register_parameter = patched
+        module.register_parameter, model.init_weights = registers, initializes
 
 
 @contextmanager
