@@ -47,6 +47,7 @@ def _any_of(names: set[str], ops: frozenset[int] = frozenset()) -> re.Pattern[by
     return re.compile(b"[%s]" % b"".join(re.escape(bytes([op])) for op in (*numbers, 255)), re.DOTALL)
 
 
+_JUMPING = _any_of(set(), _RELATIVE | _ABSOLUTE)
 _SETTING_UP = _any_of(_SETUPS)
 _CHANGING = _any_of(ENDS | _SETUPS | {"POP_BLOCK", "POP_EXCEPT"}, _RELATIVE | _ABSOLUTE)  # the blocks or the order
 
@@ -65,6 +66,7 @@ class Code:
         self._ops = self.raw[::2]
         self._blocks: dict[int, tuple[Optional[int], ...]] = {}
         self._starts: list[int] = []
+        self._targets: Optional[set[Optional[int]]] = None
 
     def name(self, at: int) -> str:
         """The name of an instruction."""
@@ -144,7 +146,9 @@ class Code:
             at: the instruction that pops it.
             above: how many values are above it on the stack.
         """
-        while True:
+        if self._targets is None:
+            self._targets = {self.jump(jump.start() * 2) for jump in _JUMPING.finditer(self._ops)}
+        while at not in self._targets:  # where two paths meet, each may have pushed another value
             at -= 2
             if at < 0 or self.jump(at) is not None or self.name(at) in ENDS:
                 return -1
@@ -155,6 +159,7 @@ class Code:
             if above <= max(effect - 1, 0):
                 return at
             above -= effect
+        return -1
 
     def call(self, at: int) -> tuple[int, list[int]]:
         """The instructions that pushed the callee of a call, and its positional arguments; -1 if unknown.

@@ -31,6 +31,8 @@ _SUBSCRIPTS = {"BINARY_SUBSCR", "BINARY_SLICE"}
 # Packages that are not the program's, and whose `__getattr__` cannot supply what a property of the user's lacks.
 _LIBRARIES = {"torch", "transformers", "hotfix"}
 _INSTALLED = ("<frozen", os.path.dirname(os.__file__))
+_READERS = {"__getattr__", "__getattribute__", "__get__"}
+_CALLED = {*_READERS, "fget"}  # of these, a program may call one itself
 _PICKLING = {"load", "loads", "find_class"}
 SUBSCRIPT = "[]"
 """The name that represents access by index or key."""
@@ -137,7 +139,7 @@ def is_handled(
         return True
     is_inside = bool(library)
     errors: set[Error] = {error}
-    is_near, is_executed, is_caught = True, False, False
+    is_near, is_executed, is_caught, is_read = True, False, False, False
     is_import = of_module or issubclass(error, ImportError)
     below: Optional[types.FrameType] = None
     first: Optional[types.FrameType] = None
@@ -149,7 +151,7 @@ def is_handled(
             was_inside, is_inside = is_inside, _module(frame).partition(".")[0] in (library, "torch")
             is_near = is_near or (was_inside and not is_inside)
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
-        if place in _passed:
+        if place in _passed and not is_read:
             is_near, is_executed = _imports(frame), _is_executed(frame)
             first, below, frame = first or frame, frame, frame.f_back
             continue
@@ -159,12 +161,12 @@ def is_handled(
         if module in _MACHINERY or (module, "") in _TRANSPARENT or (module, function) in _TRANSPARENT:
             if function == "_handle_fromlist":
                 errors = {_imported(kind) for kind in errors}
-            is_near, frame = module in _MACHINERY, frame.f_back
+            is_near, is_read, frame = module in _MACHINERY, False, frame.f_back
             continue
         how, first = "", first or frame
         if not is_near and any(kind and issubclass(kind, AttributeError) for kind in errors):
             how = asker(frame)
-            if how == "probe":
+            if how == "probe" or (how == "unknown" and is_read and not _is_of_repairs(module)):
                 return True
             if how == "plain" and below is not None and _falls_back(below):
                 return True
@@ -182,7 +184,7 @@ def is_handled(
             for how, does in fate.caught:
                 if how == "manager":
                     counts = is_near and issubclass(error, ImportError)
-                elif is_near or how == "named" or (is_executed and (fate.answers or does == "instead")):
+                elif is_near or how in ("named", "unknown") or (is_executed and (fate.answers or does == "instead")):
                     counts = True
                 else:
                     has_else = does == "instead" and is_import and _is_of_the_program(frame, first)
@@ -193,7 +195,9 @@ def is_handled(
             is_caught = is_caught or not (fate.escapes or ("manager", "reports") in fate.caught)
         if any(kind and kind.__name__ in _SKIPPING for kind in remaining):
             return True
-        if not may_stop and how != "plain" and remaining == set(place[3:]):
+        # A property, and the function of a repair above it: C code may have called it, to see whether it has a value.
+        is_read = _is_reader(frame) or (is_read and _is_of_repairs(module))
+        if not may_stop and not is_read and how != "plain" and remaining == set(place[3:]):
             _passed.add(place)
         is_near, is_executed = _imports(frame), _is_executed(frame)
         errors, below, frame = remaining, frame, frame.f_back
@@ -236,8 +240,25 @@ def _falls_back(frame: types.FrameType) -> bool:
     if code.co_argcount <= at or code.co_name == "__getattr__":
         return False
     subject = frame.f_locals.get(code.co_varnames[at])
-    hook = next((vars(kind)["__getattr__"] for kind in type(subject).__mro__ if "__getattr__" in vars(kind)), None)
+    hooks = (vars(kind)["__getattr__"] for kind in type(subject).__mro__ if "__getattr__" in vars(kind))
+    hook = next((hook for hook in hooks if not _is_added(hook)), None)
     return hook is not None and str(getattr(hook, "__module__", "")).partition(".")[0] not in _LIBRARIES
+
+
+def _is_added(hook: Any) -> bool:
+    """Whether a ``__getattr__`` was put into a class by a repair: it asks the next one, as Python would without it."""
+    return _is_of_repairs(str(getattr(hook, "__globals__", {}).get("__name__")))
+
+
+def _is_reader(frame: types.FrameType) -> bool:
+    """Whether a frame runs because an attribute is read: it is a property, or a ``__getattr__``."""
+    code = frame.f_code
+    if code.co_name in _READERS:
+        return True
+    if code.co_argcount != 1:
+        return False
+    members = (vars(kind).get(code.co_name) for kind in type(frame.f_locals.get(code.co_varnames[0])).__mro__)
+    return any(isinstance(member, property) for member in members)
 
 
 def _is_of_the_program(frame: types.FrameType, asking: types.FrameType) -> bool:
@@ -290,7 +311,12 @@ def _fate(frame: types.FrameType, error: Error) -> Fate:
 
 
 def asker(frame: types.FrameType, name: str = "") -> str:
-    """How the current instruction of a frame reads an attribute: ``plain``, ``import``, ``probe`` or otherwise."""
+    """How the current instruction of a frame reads an attribute.
+
+    Returns:
+        ``plain``, ``import``, ``probe``, or ``called`` if it calls a ``__getattr__`` or a property itself. Other
+        answers are for other code.
+    """
     key = (id(frame.f_code), frame.f_lasti, name)
     how = _askers.get(key)
     if how is None:
@@ -305,13 +331,19 @@ def _asks(walk: Walk, code: Code, at: int, name: str) -> str:
         return "plain" if op in _SUBSCRIPTS else "unknown"
     if op in _ATTRIBUTES and name in ("", code.named(at)):
         return "import" if op == "IMPORT_FROM" else "plain"
-    if op not in CALLS:
+    if op == "MATCH_CLASS":
+        return "probe"
+    if op not in (*CALLS, "CALL_FUNCTION_EX"):
         return "unknown"
     callee, arguments = code.call(at)
+    last = code.named(callee) if code.name(callee) in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR") else ""
+    if last in _CALLED:
+        return "called"
+    if op not in CALLS:
+        return "unknown"
     function = walk.value(callee)
     if function is hasattr or (function is getattr and len(arguments) > 2):
         return "probe"
-    last = code.named(callee) if code.name(callee) in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR") else ""
     if last in ("dump", "dumps"):
         return "pickler"
     return "plain" if function is getattr or last in _PICKLING else "unknown"

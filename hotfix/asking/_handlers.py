@@ -26,6 +26,9 @@ _BROAD = (Exception, BaseException)
 _STACKS = (contextlib.ExitStack, contextlib.AsyncExitStack)
 _GENERATED = (contextlib._GeneratorContextManager, contextlib._AsyncGeneratorContextManager)
 _MOST_DELEGATES = 2
+_HANDLERS = ("named", "unknown", "broad")
+_COLLECTIONS = (list, set, frozenset, dict)
+_MOST_CLASSES = 100  # in one list
 _STOPPING = ("suppress", "raises", "assertRaises", "assertRaisesRegex")
 _EXITS = [sys.exit, os._exit, os.abort, *(getattr(builtins, name, sys.exit) for name in ("exit", "quit"))]
 _WITH_ATTRIBUTES = (types.ModuleType, types.FunctionType, type)
@@ -37,11 +40,12 @@ class Fate(NamedTuple):
 
     Attributes:
         escapes: the classes of the errors that can leave the frame.
-        caught: a pair for each thing that can stop it. First ``named`` or ``broad`` for a handler, or ``manager`` for
-            an unknown context manager. Second its effect: ``nothing`` if it neither calls anything nor keeps the error,
-            ``instead`` if the frame uses the requested value and now has a substitute, ``reports`` if it reports the
-            error.
-        is_of_now: whether it depends on the present values of the frame's variables.
+        caught: a pair for each thing that can stop it. First ``named``, ``broad`` or, if it computes its classes,
+            ``unknown`` for a handler, or ``manager`` for an unknown context manager. Second its effect: ``nothing`` if
+            it neither calls anything nor keeps the error, ``instead`` if the frame uses the requested value and now
+            has a substitute, ``reports`` if it reports the error.
+        is_of_now: whether it depends on the present values of variables, or on what a name of the module stands for
+            that is not the class's or the function's own.
         answers: whether a handler ends with ``return True`` or ``return False``.
     """
 
@@ -111,11 +115,11 @@ class Walk:
         code, name = self._code, self._code.name(at)
         try:
             if name in ("LOAD_NAME", "LOAD_GLOBAL"):
-                return self._look_up(code.named(at))
+                return self._known(self._look_up(code.named(at)), at, of_now)
             if name in ("LOAD_ATTR", "LOAD_METHOD"):
                 base = self.value(code.pushed_by(at), of_now)
                 if isinstance(base, _WITH_ATTRIBUTES):
-                    return vars(base)[code.named(at)]
+                    return self._known(vars(base)[code.named(at)], at, of_now)
                 return _attribute(base, code.named(at)) if of_now and base is not _UNKNOWN else _UNKNOWN
             if of_now and self._local is not None and (variable := code.local(at)) is not None:
                 self._is_of_now = True
@@ -125,6 +129,13 @@ class Walk:
         if name == "BUILD_TUPLE":
             return tuple(self.value(code.pushed_by(at, above), of_now) for above in range(code.argument(at)))
         return code.object.co_consts[code.argument(at)] if name == "LOAD_CONST" else _UNKNOWN
+
+    def _known(self, value: Any, at: int, of_now: bool) -> Any:
+        """A value, noted as a present one unless it is a module, or a class or a function under its own name."""
+        if of_now and not self._is_of_now and not isinstance(value, types.ModuleType):
+            has_name = isinstance(value, (*_WITH_ATTRIBUTES, types.BuiltinFunctionType))
+            self._is_of_now = not has_name or value.__name__ != self._code.named(at)
+        return value
 
     # -- one step ------------------------------------------------------------------------------------------------------
 
@@ -285,7 +296,7 @@ class Walk:
             self._is_of_now = True
             for value in list(self._local.f_locals.values()):
                 if isinstance(value, _STACKS):
-                    yield _object_stops(value, error)[1] in ("named", "broad")
+                    yield _object_stops(value, error)[1] in _HANDLERS
 
 
 _OF_FILES = ("bz2", "codecs", "gzip", "io", "lzma", "os", "tempfile", "unittest.mock")
@@ -312,12 +323,17 @@ def _attribute(subject: Any, name: str) -> Any:
     Raises:
         KeyError: it has none of this name.
     """
+    spaces = (_own(subject), *map(vars, type(subject).__mro__))
+    return next((space[name] for space in spaces if name in space), _UNKNOWN)
+
+
+def _own(subject: Any) -> dict[str, Any]:
+    """What an object stores under names; no code of the object runs."""
     try:
         own: dict[str, Any] = object.__getattribute__(subject, "__dict__")
     except AttributeError:  # it has slots
         own = {}
-    spaces = (own, *map(vars, type(subject).__mro__))
-    return next((space[name] for space in spaces if name in space), _UNKNOWN)
+    return own
 
 
 def _object_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
@@ -338,9 +354,9 @@ def _object_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
             else:
                 is_named = isinstance(callback, types.FunctionType) and _speaks_of(callback, error)
                 stops, how = None, "named" if is_named else ""
-            if stops is not False and how in ("named", "broad"):
+            if stops is not False and how in _HANDLERS:
                 return None, how
-    return _class_stops(type(value), error)
+    return _as_given(_class_stops(type(value), error), list(_own(value).values()), error)
 
 
 def _made_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
@@ -365,15 +381,18 @@ def _generator_stops(function: types.FunctionType, error: Error) -> tuple[Option
         if inner.name(at) == "YIELD_VALUE":
             caught = walk.fate(at, error).caught
             if caught:
-                return None, min(caught)[0]
+                kinds = {how for how, _ in caught}
+                return None, next(how for how in (*_HANDLERS, "manager") if how in kinds)
     return False, ""
 
 
 def _as_given(stops: tuple[Optional[bool], str], given: Iterable[Any], error: Error) -> tuple[Optional[bool], str]:
     """What stops an error, if a context manager that may stop it was given its class."""
-    if stops[0] is None and _names_class(_classes(tuple(given)), error):
-        return None, "named"
-    return stops
+    classes = _classes(tuple(given)) if stops[0] is None else []
+    is_named = _names_class(classes, error)
+    if stops[1] == "unknown":  # it takes its classes from what it was given, or from elsewhere
+        return None, "broad" if is_named is False and None not in classes else "named"
+    return (None, "named") if is_named else stops
 
 
 def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
@@ -444,10 +463,13 @@ def _codes_of(code: types.CodeType) -> list[types.CodeType]:
     return [code, *(part for inner in code.co_consts if isinstance(inner, types.CodeType) for part in _codes_of(inner))]
 
 
-def _classes(value: Any) -> list[Error]:
-    """The classes that an except clause names; None for an unknown one."""
-    if isinstance(value, tuple):
-        return [kind for part in value for kind in _classes(part)]
+def _classes(value: Any, depth: int = 0) -> list[Error]:
+    """The classes that an except clause names, or that are in a list, a set or a table; None for an unknown one."""
+    if type(value) in _COLLECTIONS or isinstance(value, tuple):
+        if len(value) > _MOST_CLASSES or depth > _MOST_DELEGATES:
+            return [None]
+        parts = [*value, *value.values()] if isinstance(value, dict) else list(value)
+        return [kind for part in parts for kind in _classes(part, depth + 1)]
     return [value if isinstance(value, type) else None]
 
 
@@ -461,10 +483,10 @@ def _matches(error: Error, classes: list[Error]) -> Optional[bool]:
 
 
 def _how(error: Error, classes: list[Error]) -> str:
-    """Whether an except clause names the error or is broad; an unknown class counts as broad."""
+    """Whether an except clause names the error, is broad, or has a class that is not known."""
     for kind in classes:
         # Where the program raises what a function makes, any class of errors may be the one.
         matches = kind and error and (issubclass(kind, Exception) if error is _Made else issubclass(error, kind))
         if kind and (issubclass(kind, _NAMED) or (kind not in _BROAD and matches)):
             return "named"
-    return "broad"
+    return "unknown" if None in classes else "broad"
