@@ -32,6 +32,6 @@ Limits. Handlers in another thread (``future.result()``) and handlers written in
 
 from __future__ import annotations
 
-from ._frames import SUBSCRIPT, asker, handles, is_handled, is_passed_on, leaving, would_end
+from ._frames import SUBSCRIPT, asker, handles, is_handled, is_passed_on, leaving, sets, would_end
 
-__all__ = ["SUBSCRIPT", "asker", "handles", "is_handled", "is_passed_on", "leaving", "would_end"]
+__all__ = ["SUBSCRIPT", "asker", "handles", "is_handled", "is_passed_on", "leaving", "sets", "would_end"]

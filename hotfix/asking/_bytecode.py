@@ -67,6 +67,14 @@ class Code:
         self._blocks: dict[int, tuple[Optional[int], ...]] = {}
         self._starts: list[int] = []
         self._targets: Optional[set[Optional[int]]] = None
+        self._set: Optional[frozenset[str]] = None
+
+    def sets(self, name: str) -> bool:
+        """Whether any instruction sets an attribute of this name, or `setattr` may do it."""
+        if self._set is None:
+            places = range(0, len(self.raw), 2)
+            self._set = frozenset(self.named(at) for at in places if self.name(at) == "STORE_ATTR")
+        return name in self._set or ("setattr" in self.object.co_names and name in self.object.co_consts)
 
     def name(self, at: int) -> str:
         """The name of an instruction."""

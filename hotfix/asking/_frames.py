@@ -325,6 +325,11 @@ def asker(frame: types.FrameType, name: str = "") -> str:
     return how
 
 
+def sets(frame: types.FrameType, name: str) -> bool:
+    """Whether the code of a frame also sets an attribute of this name, of whatever object."""
+    return _code(frame).sets(name)
+
+
 def _asks(walk: Walk, code: Code, at: int, name: str) -> str:
     op = code.name(at)
     if name == SUBSCRIPT:

@@ -9,16 +9,17 @@ Releases  before 5.0.0
 Upstream  the attributes are new
 Here      Code that would end without them can read them, but not the library itself: ``dtype`` is ``torch_dtype``,
           and ``rope_parameters`` the dictionary that 5.0.0 makes from ``rope_theta``, ``rope_scaling`` and
-          ``partial_rotary_factor``. It is for reading: a change of it would have no effect, and raises TypeError.
-          Language models of the library have it, except those with one base per type of layer. Nothing is saved with
-          the configuration, and an attribute of that name that a program sets takes precedence. A configuration
-          that was read with another ``dtype``, which the release ignores, has none.
+          ``partial_rotary_factor``. It is for reading: a change of it would have no effect, and raises TypeError. Code
+          that also sets an attribute of the same name gets none of these. Language models of the library have the
+          dictionary, except those with one base per type of layer. Nothing is saved with the configuration, and an
+          attribute of that name that a program sets takes precedence. There is no ``dtype`` before 4.50.0, which does
+          not always write the one of a loaded model into its configuration; nor after the process has given another
+          ``dtype`` for a configuration, which the release ignores, since a copy does not show which it was.
 """
 
 from __future__ import annotations
 
 import copy
-import weakref
 from typing import Any, Callable
 
 from hotfix.fix import Fix
@@ -59,13 +60,25 @@ FIX = Fix(
 CONFIG = "transformers.configuration_utils:PretrainedConfig"
 
 
+def _refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise TypeError(
+        "this release computes with config.rope_theta and config.rope_scaling; change these, not rope_parameters"
+    )
+
+
+class Factors(list[Any]):
+    """A list in the rotary settings of a configuration, read only."""
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = append = extend = insert = _refuse
+    clear = pop = remove = reverse = sort = _refuse
+
+    def __reduce__(self) -> Any:
+        """Copy and pickle it as a plain list."""
+        return list, (list(self),)
+
+
 class Rotary(dict[str, Any]):
     """The rotary settings of a configuration, which has them in other attributes: this dictionary is read only."""
-
-    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(
-            "this release computes with config.rope_theta and config.rope_scaling; change these, not rope_parameters"
-        )
 
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
@@ -88,11 +101,11 @@ def of_later(self: Any, name: str) -> Any:
     from transformers import configuration_utils  # its module
 
     library = configuration_utils.PretrainedConfig
-    return lacking.attribute(self, name, library, _later, f"{CONFIG}.{name}", FIX.id)
+    return lacking.attribute(self, name, library, _later, f"{CONFIG}.{name}", FIX.id, to_read=True)
 
 
-_given: dict[int, tuple[Any, Any]] = {}
-"""The ``dtype`` that a configuration was read with, and a reference to the configuration, by its identity."""
+_ignored: set[str] = set()
+"""The names of the ``dtype`` that this process gave for configurations, and that the release ignored."""
 
 
 @FIX.accompanies(f"{CONFIG}.from_dict")
@@ -102,30 +115,36 @@ def notes_the_dtype(original: Callable[..., Any]) -> Callable[..., Any]:
     def from_dict(cls: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(cls, *args, **kwargs)
         dtype = kwargs.get("dtype")
-        config = made[0] if isinstance(made, tuple) else made
-        if dtype not in (None, "auto") and "dtype" not in getattr(config, "__dict__", {"dtype": dtype}):
-            key = id(config)
-            _given[key] = dtype, weakref.ref(config, lambda _: _given.pop(key, None))
+        if dtype is not None:
+            config = made[0] if isinstance(made, tuple) else made
+            name = _name(dtype) or "another"
+            if name != "auto" and "dtype" not in getattr(config, "__dict__", {"dtype": dtype}):
+                _ignored.add(name)
         return made
 
     return from_dict
 
 
-def _is_other(config: Any, dtype: Any) -> bool:
-    """Whether a configuration was read with another ``dtype`` than it has."""
-    given, reference = _given.get(id(config), (None, None))
-    return (
-        reference is not None
-        and reference() is config
-        and str(given).rpartition(".")[2] != str(dtype).rpartition(".")[2]
-    )
+def _name(dtype: Any) -> str:
+    """The name of a dtype of torch, or nothing."""
+    if type(dtype) is str:
+        return dtype
+    return str(dtype).rpartition(".")[2] if type(dtype).__module__ == "torch" else ""
+
+
+def _is_written() -> bool:
+    """Whether the release writes the dtype that it loads a model with into the configuration of the model."""
+    import transformers
+
+    return tuple(map(int, transformers.__version__.split(".")[:2])) >= (4, 50)
 
 
 def _later(config: Any, name: str) -> list[Any]:
     """The value of an attribute that a configuration would have in a later release, or nothing."""
     own = vars(config)
     if name == "dtype":
-        return [own["torch_dtype"]] if "torch_dtype" in own and not _is_other(config, own["torch_dtype"]) else []
+        is_known = _is_written() and "torch_dtype" in own and _ignored <= {_name(own["torch_dtype"])}
+        return [own["torch_dtype"]] if is_known else []
     if name == "get_text_config":
         return [] if hasattr(type(config), name) else [lambda decoder=False: _text_config(config, decoder)]
     kinds = {base.__name__ for base in type(config).__mro__ if base.__module__.startswith("transformers.models.")}
@@ -149,7 +168,10 @@ def _rotary(own: dict[str, Any]) -> list[Rotary]:
     kind = scaling.get("rope_type", scaling.get("type", "default"))
     if kind not in SCALINGS or "mrope_section" in scaling:
         return []
-    made = {**copy.deepcopy(scaling), "rope_theta": own["rope_theta"], "rope_type": kind}
+    read_only = {
+        key: Factors(value) if isinstance(value, list) else copy.deepcopy(value) for key, value in scaling.items()
+    }
+    made = {**read_only, "rope_theta": own["rope_theta"], "rope_type": kind}
     if own.get("partial_rotary_factor") is not None:
         made["partial_rotary_factor"] = own["partial_rotary_factor"]
     if kind in WITH_LENGTH and LENGTH in own:  # Phi-3 has it, and it takes precedence

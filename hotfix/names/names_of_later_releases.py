@@ -223,20 +223,34 @@ def is_flash_attention_requested(generic: Any) -> Callable[..., bool]:
 # Decorators, and classes for annotations.
 
 
+OUTERMOST = "_is_top_level_module"
+"""An attribute that 4.51.3 sets to False while an outer module runs."""
+
+
 @FIX.adds_made(
     ("transformers.utils.generic:can_return_tuple", "<4.51.0"), exported_by=("transformers.utils",), only_needed=True
 )
 def can_return_tuple(generic: Any) -> Callable[..., Any]:
-    """A decorator: the output is a tuple if ``return_dict=False`` is passed, or is in the configuration."""
+    """A decorator: the output is a tuple if ``return_dict=False`` is passed, or by the configuration.
+
+    The second only in the outermost of modules that have it, as in 4.51.3.
+    """
 
     def can_return_tuple(func: Any) -> Any:
         @wraps(func)
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-            wanted = kwargs.pop("return_dict", None)
-            if wanted is None:
-                wanted = self.config.return_dict if hasattr(self, "config") else True
-            output = func(self, *args, **kwargs)
-            return output if wanted or isinstance(output, tuple) else output.to_tuple()
+            is_wanted = kwargs.pop("return_dict", True) is False
+            is_outermost = hasattr(self, "config") and self.config.use_return_dict is False
+            is_outermost = is_outermost and getattr(self, OUTERMOST, True)
+            for module in self.modules() if is_outermost else ():
+                setattr(module, OUTERMOST, False)
+            try:
+                output = func(self, *args, **kwargs)
+                return output.to_tuple() if is_wanted or is_outermost else output
+            finally:
+                for module in self.modules() if is_outermost else ():
+                    if hasattr(module, OUTERMOST):
+                        delattr(module, OUTERMOST)
 
         return call
 

@@ -304,7 +304,7 @@ def of_old(self: Any, name: str) -> Any:
     from transformers import configuration_utils  # its module
 
     library = configuration_utils.PreTrainedConfig
-    return lacking.attribute(self, name, library, _lost, f"{CONFIG}.{name}", FIX.id)
+    return lacking.attribute(self, name, library, _lost, f"{CONFIG}.{name}", FIX.id, to_read=name in ROTARY)
 
 
 def _lost(config: Any, name: str) -> list[Any]:

@@ -567,6 +567,11 @@ def would_end(error: type[BaseException], frame: types.FrameType, name: str = ""
     return bool(_asking.would_end(error, frame, name, of_module))
 
 
+def sets(frame: types.FrameType, name: str) -> bool:
+    """See `hotfix.asking.sets`."""
+    return bool(_asking.sets(frame, name))
+
+
 _traced: set[str] = set()
 """Module names that traced code has received: the compiler reads them again, in C, to check that they are the same."""
 

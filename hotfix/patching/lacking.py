@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from . import asked
 
 
 def attribute(
-    subject: Any, name: str, library: type, values: Callable[[Any, str], list[Any]], key: str, fix: str
+    subject: Any,
+    name: str,
+    library: type,
+    values: Callable[[Any, str], list[Any]],
+    key: str,
+    fix: str,
+    to_read: bool = False,
 ) -> Any:
     """The value of an attribute that an object lacks; to be called by the ``__getattr__`` itself.
 
@@ -21,17 +27,21 @@ def attribute(
         values: returns the value in a list, or nothing, for the object and a name.
         key: the path of the attribute in the record of the names that were received.
         fix: the id of the fix.
+        to_read: code that also sets an attribute of this name gets no value, since the library does not read it.
 
     Raises:
-        AttributeError: there is no value, or the library or code that works without it asks.
+        AttributeError: there is no value, or the library or code that works without it asks. It is the error of the
+            further class if that has a ``__getattr__``.
     """
+    of_the_hook: Optional[AttributeError] = None
     if _is_followed_by_a_hook(type(subject), library):
         further_down: Any = super(library, subject)
         try:
             return further_down.__getattr__(name)
-        except AttributeError:
+        except AttributeError as error:
             if asked.is_compiling():
                 raise
+            of_the_hook = error
     shown = subject.attribute_map.get(name, name)
     if asked.is_compiling():
         raise asked.missing(subject, type(subject), shown)
@@ -40,9 +50,15 @@ def attribute(
         frame = sys._getframe(2)
         asker = str(frame.f_globals.get("__name__"))
         of_the_library = asker == "transformers" or asker.startswith("transformers.")
-        if not of_the_library and asked.would_end(AttributeError, frame, name):
+        expected = AttributeError if of_the_hook is None else type(of_the_hook)
+        if not of_the_library and not (to_read and asked.sets(frame, name)) and asked.would_end(expected, frame, name):
             asked.note(key, fix, frame)
             return restored[0]
+    if of_the_hook is not None:
+        try:
+            raise of_the_hook
+        finally:
+            of_the_hook = None  # its traceback has this frame
     kind: Any = type(subject)
     kind.__getattribute__(subject, name)  # raises the error that Python has discarded, for example that of a property
     raise asked.missing(subject, kind, shown)

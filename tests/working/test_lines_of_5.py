@@ -42,6 +42,7 @@ STILL_END = {
     "chat_default_splat": _RIGHT,
     "chat_message_with_prefix": _ALGORITHM,
     "chat_parse_response": _ALGORITHM,
+    "config_dtype_read": "before 4.50.0, or after a line has given a dtype that the release ignores, it may be another",
     "config_fp_dtype": "the release ignores the argument, so its value cannot be read",
     "config_layer_types_read": _ALGORITHM,
     "config_rope_theta_dict": _ALGORITHM,

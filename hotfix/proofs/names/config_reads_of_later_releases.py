@@ -39,6 +39,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     import tempfile
     from pathlib import Path
 
+    import transformers
     from transformers import AutoConfig, CLIPVisionConfig, LlamaConfig, LlavaConfig, MixtralConfig, PhiConfig
 
     read = remote(LATER)
@@ -60,9 +61,11 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             json.dumps({"model_type": "bert", "torch_dtype": "bfloat16", **SIZES})
         )
         config = AutoConfig.from_pretrained(folder)
+        is_written = tuple(map(int, transformers.__version__.split(".")[:2])) >= (4, 50)  # else it is not restored
+        of_dtype = read["dtype"] if is_written else lambda config: config.torch_dtype
         results["dtype"] = [
-            str(read["dtype"](config)),
-            str(read["dtype"](LlamaConfig())),
+            str(of_dtype(config)),
+            str(of_dtype(LlamaConfig())),
             str(hasattr(config, "nothing")),
         ]
     return {name: words(*lines) for name, lines in results.items()}

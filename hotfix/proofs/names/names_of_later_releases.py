@@ -143,9 +143,35 @@ def _tuples(testbed: Testbed, decorator: Any) -> Results:
     x, tiny = testbed.randn(2), Tiny()
     calls: tuple[dict[str, Any], ...] = ({}, {"return_dict": False}, {"return_dict": None}, {"other": 1})
     names = [type(tiny(x, **arguments)).__name__ for arguments in calls]
-    tiny.config.return_dict = False
-    names.append(type(tiny(x)).__name__)
+    names.extend(_nested(Tiny, decorator, x))
     return {"types": words(*names), "values": tiny(x, other=1)[0]}
+
+
+def _nested(inner: Any, decorator: Any, x: torch.Tensor) -> list[str]:
+    """The types of outputs of a model in another one, whose configuration asks for tuples, and of the outer one."""
+    from transformers import BertConfig
+    from transformers.modeling_outputs import BaseModelOutput
+
+    names = []
+
+    class Outer(torch.nn.Module):
+        def __init__(self, config: Any) -> None:
+            super().__init__()
+            self.config, self.inner = config, inner()
+            self.inner.config = config
+
+        def forward(self, x: Any, **kwargs: Any) -> Any:
+            output = self.inner(x)
+            names.append(type(output).__name__)
+            return BaseModelOutput(last_hidden_state=output[0])
+
+        forward = decorator(forward)
+
+    for settings in ({}, {"return_dict": False}, {"torchscript": True}):
+        outer = Outer(BertConfig(**SIZES, **settings))
+        names.extend(type(outer(x, **given)).__name__ for given in ({}, {"return_dict": True}, {"return_dict": None}))
+        names.append(type(outer.inner(x)).__name__)
+    return names
 
 
 def _decorates(testbed: Testbed, decorator: Any) -> Results:

@@ -33,7 +33,7 @@ print(sorted(Phi3Config(**sizes, pad_token_id=0).rope_parameters.items()))
 
 READ_ONLY = """
 import copy, json, pickle
-from transformers import LlamaConfig
+from transformers import LlamaConfig, Phi3Config
 
 config = LlamaConfig(hidden_size=32, num_attention_heads=2)
 before = config.to_dict()
@@ -44,6 +44,21 @@ for change in (lambda: parameters.update(rope_theta=1.0), lambda: parameters.pop
         change()
     except TypeError:
         print("refused")
+factors = {"type": "longrope", "short_factor": [1.0] * 4, "long_factor": [1.0] * 4}
+phi = Phi3Config(hidden_size=16, num_attention_heads=2, rope_scaling=factors, pad_token_id=0)
+parameters_of_phi = phi.rope_parameters
+kept = parameters_of_phi["long_factor"]
+def replace(values):
+    values[:] = [8.0] * 4
+def add(values):
+    values += [8.0]
+for change in (replace, add, lambda values: values.clear(), lambda values: values.append(8.0)):
+    try:
+        change(kept)
+    except TypeError:
+        print("refused")
+plain = copy.deepcopy(parameters_of_phi)["long_factor"]
+print(kept == [1.0] * 4, type(plain) is list, phi.rope_scaling["long_factor"], json.dumps(kept))
 print(json.dumps(parameters), config.to_dict() == before, config == copy.deepcopy(config))
 print("rope_parameters" in str(config))
 """
@@ -62,4 +77,5 @@ def test_they_cannot_be_changed_and_are_not_saved(tmp_path):
     program.write_text(READ_ONLY, encoding="utf-8")
     result = run(program, transformers="4.53.3", flash_attn=None, hotfix=True).require()
     settings = '{"rope_theta": 10000.0, "rope_type": "default"} True True'
-    assert result.stdout.split("\n")[:5] == ["True True", "refused", "refused", settings, "False"]
+    of_phi = "True True [1.0, 1.0, 1.0, 1.0] [1.0, 1.0, 1.0, 1.0]"
+    assert result.stdout.split("\n")[:10] == ["True True", *["refused"] * 6, of_phi, settings, "False"]
