@@ -19,7 +19,7 @@ from tools import evidence, matrix, results
 
 pytestmark = pytest.mark.testbed
 
-SAMPLE = 10  # about half a minute on two cores
+SAMPLE = 8  # about half a minute on two cores
 
 
 def every_cell() -> list[matrix.Cell]:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.testbed
 
 _, *PARTS = re.split(r"^== (.+) \| (.+)\n", Path(__file__).with_name("reviewed.txt").read_text("utf-8"), flags=re.M)
 PROGRAMS = [
-    pytest.param(text, release, id=f"{name}-{release}")
+    pytest.param(text, release, id=f"{name}-{release}", marks=pytest.mark.shares(f"{name}-{release}"))
     for name, releases, text in zip(PARTS[::3], PARTS[1::3], PARTS[2::3])
     for release in releases.split()
 ]
