@@ -328,7 +328,7 @@ def _attribute(subject: Any, name: str) -> Any:
 
 
 def _own(subject: Any) -> dict[str, Any]:
-    """What an object stores under names; no code of the object runs."""
+    """The values that an object stores under names; no code of the object runs."""
     try:
         own: dict[str, Any] = object.__getattribute__(subject, "__dict__")
     except AttributeError:  # it has slots
@@ -387,7 +387,7 @@ def _generator_stops(function: types.FunctionType, error: Error) -> tuple[Option
 
 
 def _as_given(stops: tuple[Optional[bool], str], given: Iterable[Any], error: Error) -> tuple[Optional[bool], str]:
-    """What stops an error, if a context manager that may stop it was given its class."""
+    """How an error ends, if a context manager that may stop it was given its class."""
     classes = _classes(tuple(given)) if stops[0] is None else []
     is_named = _names_class(classes, error)
     if stops[1] == "unknown":  # it takes its classes from what it was given, or from elsewhere
