@@ -177,6 +177,8 @@ def is_handled(
         remaining: set[Error] = set()
         may_stop = (module, function) in _RUNNING
         is_function = frame.f_code.co_flags & _OPTIMIZED
+        # The library has handlers whose classes depend on what is installed; they are for other errors.
+        names_it = ("named",) if module.partition(".")[0] in _LIBRARIES else ("named", "unknown")
         for kind in errors:
             fate = _fate(frame, kind)
             remaining |= fate.escapes
@@ -184,7 +186,7 @@ def is_handled(
             for how, does in fate.caught:
                 if how == "manager":
                     counts = is_near and issubclass(error, ImportError)
-                elif is_near or how in ("named", "unknown") or (is_executed and (fate.answers or does == "instead")):
+                elif is_near or how in names_it or (is_executed and (fate.answers or does == "instead")):
                     counts = True
                 else:
                     has_else = does == "instead" and is_import and _is_of_the_program(frame, first)
