@@ -1,15 +1,9 @@
 """A fresh interpreter in which torchcodec cannot be imported classifies an array of audio."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import torch
 
 from hotfix.loading.torchcodec_cannot_be_imported import FIX
+from hotfix.proofs.loading import _interpreter
 from hotfix.proofs.testbed import Target, Testbed
 
 BROKEN = 'raise RuntimeError("Could not load libtorchcodec. Likely causes: FFmpeg is not properly installed.")'
@@ -35,20 +29,4 @@ print(json.dumps({answer["label"]: answer["score"] for answer in answers}))
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The score of each label."""
-    with TemporaryDirectory() as folder:
-        Path(folder, "torchcodec").mkdir()
-        Path(folder, "torchcodec", "__init__.py").write_text(BROKEN)
-        path = os.pathsep.join([folder, *(entry for entry in sys.path if entry)])
-        arm = "import hotfix.auto\n" if "hotfix.auto" in sys.modules else ""
-        done = subprocess.run(
-            [sys.executable, "-c", arm + USER],
-            env={**os.environ, "PYTHONPATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    results = json.loads(done.stdout.strip().splitlines()[-1])
-    return {name: torch.tensor(value) for name, value in results.items()}
+    return _interpreter.results(USER, "torchcodec", BROKEN)

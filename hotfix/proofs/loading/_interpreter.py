@@ -1,0 +1,39 @@
+"""A fresh interpreter in which a package is installed and cannot be imported."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+
+def results(program: str, package: str, broken: str) -> dict[str, torch.Tensor]:
+    """The numbers that a program prints as JSON, by name.
+
+    Args:
+        program: its text; hotfix is armed first where this process has armed it.
+        package: name of the package.
+        broken: the text that is executed when the package is imported.
+
+    Raises:
+        RuntimeError: the program has failed; the message is the last line of its error output.
+    """
+    with TemporaryDirectory() as folder:
+        Path(folder, package).mkdir()
+        Path(folder, package, "__init__.py").write_text(broken)
+        path = os.pathsep.join([folder, *(entry for entry in sys.path if entry)])
+        arm = "import hotfix.auto\n" if "hotfix.auto" in sys.modules else ""
+        done = subprocess.run(
+            [sys.executable, "-c", arm + program],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    return {name: torch.tensor(value) for name, value in json.loads(done.stdout.strip().splitlines()[-1]).items()}
