@@ -78,14 +78,14 @@ def built(cls: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     spare = copy.deepcopy(config)  # the first attempt may change it
     try:
         return cls(config, *args, **kwargs)
-    except (RuntimeError, TypeError) as error:
-        if _is_fsdp() or not _keeps_values() or not scope.is_declared(error, FIX.id, FIX.errors):
+    except (RuntimeError, TypeError) as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
+        if _is_fsdp() or not _keeps_values() or not scope.is_declared(_hotfix_error, FIX.id, FIX.errors):
             raise
         try:
             with _values():
                 model = cls(spare, *args, **kwargs)
         except Exception:
-            raise error from None
+            raise _hotfix_error from None
     _on_the_cpu[id(model)] = model
     return model
 

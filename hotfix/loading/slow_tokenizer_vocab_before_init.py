@@ -57,8 +57,8 @@ def add_now_or_later(tokenizer: Any, tokens: list[Any]) -> None:
     waiting = _waiting.get()
     try:
         tokenizer._add_tokens(tokens, special_tokens=True)
-    except AttributeError as error:
-        is_left = waiting is None or not _lacks(tokenizer, error)
+    except AttributeError as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
+        is_left = waiting is None or not _lacks(tokenizer, _hotfix_error)
         if is_left or asking.is_handled(AttributeError, sys._getframe(1)):
             raise
         waiting.append((tokenizer, tokens))

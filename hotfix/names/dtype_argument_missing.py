@@ -87,8 +87,8 @@ def by_the_name_of_the_release(original: Callable[..., Any]) -> Callable[..., An
         words = {("torch_dtype" if name == "dtype" else name): value for name, value in kwargs.items()}
         try:
             made = original(*args, **kwargs)
-        except TypeError as error:
-            if not scope.is_declared(error, FIX.id, (_OF_A_PIPELINE,)):
+        except TypeError as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
+            if not scope.is_declared(_hotfix_error, FIX.id, (_OF_A_PIPELINE,)):
                 raise
         else:
             if any(handed.get("dtype") is kwargs["dtype"] for handed in _handed_on(made)):

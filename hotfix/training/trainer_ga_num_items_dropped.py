@@ -72,8 +72,8 @@ def loss_of(trainer: Any, model: Any, inputs: Any, number: Any, is_divided_later
         labels = inputs.get("labels")
         try:
             return trainer.compute_loss(model, inputs, num_items_in_batch=number)
-        except TypeError as error:
-            if "num_items_in_batch" not in str(error):
+        except TypeError as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
+            if "num_items_in_batch" not in str(_hotfix_error):
                 raise
         if labels is not None:
             inputs["labels"] = labels
@@ -108,8 +108,8 @@ def _without(trainer: Any, model: Any, inputs: Any, number: Any) -> Any:
     labels = inputs.get("labels")
     try:
         return trainer.compute_loss(model, inputs)
-    except TypeError as error:
-        if "NoneType" not in str(error) or _old_overrides.without_the_number(trainer.compute_loss):
+    except TypeError as _hotfix_error:
+        if "NoneType" not in str(_hotfix_error) or _old_overrides.without_the_number(trainer.compute_loss):
             raise
     if labels is not None:
         inputs["labels"] = labels

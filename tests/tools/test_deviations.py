@@ -218,6 +218,12 @@ def test_changes_left_in_the_process_count():
     assert judged(right, right, Run(right.values, state=right.state, stderr="hotfix: applied")).result == judge.SAME
 
 
+def test_a_failure_of_hotfix_itself_is_a_harm():
+    right = Run(numbers(loss=1.0))
+    failed = Run(right.values, stderr="hotfix: x: hotfix itself failed: KeyError: 0; the module is unchanged.")
+    assert judged(right, right, failed).result == judge.HARM
+
+
 def test_every_deviation_describes_its_program_in_one_line():
     assert all(deviation.text and len(deviation.text) < 120 for deviation in DEVIATIONS.values())
 

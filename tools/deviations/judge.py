@@ -91,6 +91,8 @@ def judged(
         return Verdict(ABSENT, f"stock cannot run it: {_told(stock.error)}")
     if armed.absent:
         return Verdict(HARM, f"the deviation cannot be made any more: {armed.absent}", 1)
+    if failures := [line for line in armed.stderr.splitlines() if "hotfix itself failed" in line]:
+        return Verdict(HARM, failures[0][:200], 1)
     right = reference if reference is not None and not reference.absent and reference.error is None else None
     if right is None and instead is not None and instead.error is None:
         right = instead
