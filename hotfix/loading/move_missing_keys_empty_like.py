@@ -11,7 +11,8 @@ Upstream  transformers#45902, transformers#48892, transformers#48932; not change
 Here      Such buffers are marked before ``_init_weights`` runs. If it leaves a mark as it is, nothing has set this
           buffer: the model is built once more, with its weights on the meta device and everything else as in 4.57, and
           the buffer gets the value from there. Left alone are buffers that ``_init_weights`` sets, models without such
-          buffers, the library's own models, FSDP, and a model that cannot be built in this way.
+          buffers, the library's own models, FSDP, and a model that cannot be built in this way, or whose constructor
+          gets more than plain data beside the configuration, since it may change that, too.
 """
 
 from __future__ import annotations
@@ -125,11 +126,13 @@ class Recipe:
 
     @classmethod
     def of(cls, kind: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The recipe of a model that is about to be built; None for one of the library, and under FSDP."""
+        """The recipe of a model that is about to be built; None if it is left alone."""
         if is_of_the_library(kind) or import_module("transformers.modeling_utils").is_fsdp_enabled():
             return None
+        if not _is_plain([*args, *kwargs.values()]):
+            return None
         try:
-            return cls(kind, copy.deepcopy(config), args, kwargs)
+            return cls(kind, *copy.deepcopy((config, args, kwargs)))
         except Exception:  # what cannot be copied is left alone
             return None
 
@@ -204,6 +207,29 @@ def is_of_the_library(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "transformers"
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether a value is plain data, of which a copy is as good."""
+    import torch
+
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return value is None or isinstance(value, (bool, int, float, str, bytes, torch.dtype, torch.device))
+
+
+class _Building(threading.local):
+    """Whether this thread builds a model for the values of its buffers."""
+
+    depth = 0
+
+
+_building = _Building()
+_builders: list[int] = []  # a thread for each such model
+_changing = threading.Lock()
+_replaced: list[tuple[Any, str, Any, Any]] = []  # owner, name, the function before, and ours
+
+
 @contextmanager
 def _weights_without_memory(dtype: Any) -> Iterator[None]:
     """In this thread, parameters are on the meta device in here, buffers are not, and nothing is initialized.
@@ -213,27 +239,56 @@ def _weights_without_memory(dtype: Any) -> Iterator[None]:
     """
     import torch
 
-    module: Any = torch.nn.Module
-    model: Any = import_module("transformers.modeling_utils").PreTrainedModel
-    registers, initializes, before = module.register_parameter, model.init_weights, torch.get_default_dtype()
-    thread = threading.get_ident()
-
-    def register_parameter(self: Any, name: str, parameter: Any) -> None:
-        registers(self, name, parameter)
-        if parameter is not None and not parameter.is_meta and threading.get_ident() == thread:
-            self._parameters[name] = torch.nn.Parameter(parameter.to("meta"), requires_grad=parameter.requires_grad)
-
-    def init_weights(self: Any) -> None:
-        if threading.get_ident() != thread:
-            initializes(self)
-
-    module.register_parameter, model.init_weights = register_parameter, init_weights
-    torch.set_default_dtype(dtype)
+    before = torch.get_default_dtype()
+    with _changing:
+        if not _builders:
+            _replace()
+        _builders.append(threading.get_ident())
+    _building.depth += 1
+    if dtype != before:
+        torch.set_default_dtype(dtype)
     try:
         yield
     finally:
-        torch.set_default_dtype(before)
-        module.register_parameter, model.init_weights = registers, initializes
+        if dtype != before:
+            torch.set_default_dtype(before)
+        _building.depth -= 1
+        with _changing:
+            _builders.remove(threading.get_ident())
+            if not _builders:
+                _put_back()
+
+
+def _replace() -> None:
+    """Replace what registers a parameter, and what initializes a model, by functions that differ for builders alone."""
+    import torch
+
+    module: Any = torch.nn.Module
+    model: Any = import_module("transformers.modeling_utils").PreTrainedModel
+    registers, initializes = module.register_parameter, model.init_weights
+
+    def register_parameter(self: Any, name: str, parameter: Any) -> None:
+        registers(self, name, parameter)
+        if parameter is not None and not parameter.is_meta and _building.depth:
+            self._parameters[name] = torch.nn.Parameter(parameter.to("meta"), requires_grad=parameter.requires_grad)
+
+    def init_weights(self: Any) -> None:
+        if not _building.depth:
+            initializes(self)
+
+    _replaced[:] = (
+        (module, "register_parameter", registers, register_parameter),
+        (model, "init_weights", initializes, init_weights),
+    )
+    for owner, name, _, ours in _replaced:
+        setattr(owner, name, ours)
+
+
+def _put_back() -> None:
+    for owner, name, before, ours in _replaced:
+        if vars(owner).get(name) is ours:  # otherwise somebody else has replaced ours, which does nothing from now on
+            setattr(owner, name, before)
+    _replaced.clear()
 
 
 @contextmanager

@@ -8,7 +8,8 @@ Releases  4.54.0 to 5.22.2
 Upstream  many reports to torchcodec and datasets; 5.23.0 tries the import first
 Here      Before these functions import torchcodec, it is imported once as a test. If that fails, it counts as missing
           for them, and one warning gives the reason: arrays need none, and files are read by librosa or ffmpeg, as in
-          releases before torchcodec. A program that handles the error gets it.
+          releases before torchcodec. A program that handles the error gets it, and one that has put its own
+          ``load_audio_torchcodec`` in place is left alone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import types
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 from ._loadable import where_it_can_be_imported
 
@@ -43,7 +45,10 @@ USER = "transformers.pipelines.audio_classification:AudioClassificationPipeline.
 
 def imports_it(frame: types.FrameType) -> bool:
     """Whether a frame is of a function that imports torchcodec next."""
-    return IMPORTERS.get(str(frame.f_globals.get("__name__"))) == frame.f_code.co_name
+    if IMPORTERS.get(str(frame.f_globals.get("__name__"))) != frame.f_code.co_name:
+        return False
+    reads = frame.f_globals.get("load_audio_torchcodec")
+    return reads is None or frame.f_code.co_name == "preprocess" or scope.is_own(FIX.id, reads)
 
 
 @FIX.wraps((TORCHCODEC, ">=4.54.0,<5.23.0"), fingerprint_of=("is_torchcodec_available", USER))

@@ -7,7 +7,7 @@ Cause     A missing weight is taken from the first tied weight that exists. Of t
 Releases  5.0.0 to 5.17.0
 Upstream  transformers#45005, transformers#48154, transformers#48238 (fixed in 5.18.0)
 Here      The head comes last. Equal to 5.18.0. If the file has ``shared.weight``, nothing changes. A subclass with
-          its own ``_tied_weights_keys`` keeps it, and so does a program that sets that of the library's class.
+          its own ``_tied_weights_keys`` keeps it, and so does a program that changes that of the library's class.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ FIX.edits(
     ("transformers.models.t5.modeling_t5:T5ForConditionalGeneration.__init__", ">=5.0.0,<=5.17.0"),
     old="self.post_init()",
     new=f"""
-        self._tied_weights_keys = dict(sorted(self._tied_weights_keys.items(), key=lambda pair: pair[0] == "{_HEAD}"))
+        _hotfix_tied = dict(sorted(self._tied_weights_keys.items(), key=lambda pair: pair[0] == "{_HEAD}"))
+        self._tied_weights_keys = _hotfix_tied
         self.post_init()
+        if vars(self).get("_tied_weights_keys") is _hotfix_tied:
+            del self._tied_weights_keys
         """,
     fingerprint_of=("T5ForConditionalGeneration",),
     when=f"self._tied_weights_keys is {_KEYS} and {_KEYS} == {_TIED!r}",

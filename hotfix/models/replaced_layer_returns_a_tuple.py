@@ -65,7 +65,7 @@ def one_by_one(node: ast.AST) -> Optional[list[ast.stmt]]:
     return [ast.ImportFrom(__name__, [ast.alias("through")], 0), *changed.body]
 
 
-def through(module: Any, hidden_states: Any, **others: Any) -> Any:
+def through(module: Any, hidden_states: Any, /, **others: Any) -> Any:
     """What a layer or a norm returns.
 
     Args:

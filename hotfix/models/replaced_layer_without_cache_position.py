@@ -102,7 +102,7 @@ def passes_positions(node: ast.AST) -> bool:
     return occurs(_CALL, node) and "cache_position=cache_position" in ast.unparse(node)
 
 
-def as_it_takes(layer: Any, hidden_states: Any, **others: Any) -> Any:
+def as_it_takes(layer: Any, hidden_states: Any, /, **others: Any) -> Any:
     """What a layer returns.
 
     Args:

@@ -6,8 +6,10 @@ Cause     The length of the longest text is written to ``None_max_seq_len_cached
           the frequencies are never restored.
 Releases  5.0.0 to 5.12.1
 Upstream  transformers#46624 (fixed in 5.13.0)
-Here      A short text after a long one restores the frequencies. Longer texts get frequencies of their own, as in the
-          release: 5.13.0 keeps those of the longest. So every text is read as by a model that has read no other one.
+Here      A short text after a long one restores the frequencies when it begins, with position 0. Longer texts get
+          frequencies of their own, as in the release: 5.13.0 keeps those of the longest. So every text is read as by a
+          model that has read no other one. A text that goes on behind a kept cache gets the frequencies of the release:
+          those of its keys are not known.
           A model that was imported before hotfix stays unrepaired.
 """
 
@@ -28,7 +30,9 @@ FIX.edits(
     old="seq_len < self.original_max_seq_len and max_seq_len_cached > self.original_max_seq_len",
     new="""
         (
-            seq_len <= self.original_max_seq_len and self.None_max_seq_len_cached > self.original_max_seq_len
+            seq_len <= self.original_max_seq_len
+            and self.None_max_seq_len_cached > self.original_max_seq_len
+            and position_ids.min() == 0
             if layer_type is None and hasattr(self, "None_max_seq_len_cached")
             else seq_len < self.original_max_seq_len and max_seq_len_cached > self.original_max_seq_len
         )

@@ -98,10 +98,7 @@ def of_later(self: Any, name: str) -> Any:
     Raises:
         AttributeError: it is another name, or the library or code that works without it reads it.
     """
-    from transformers import configuration_utils  # its module
-
-    library = configuration_utils.PretrainedConfig
-    return lacking.attribute(self, name, library, _later, f"{CONFIG}.{name}", FIX.id, to_read=True)
+    return lacking.attribute(self, name, CONFIG, _later, f"{CONFIG}.{name}", FIX.id, to_read=True)
 
 
 _ignored: set[str] = set()

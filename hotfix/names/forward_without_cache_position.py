@@ -59,7 +59,7 @@ def for_models_that_take_none(original: Callable[..., Any]) -> Callable[..., Any
     return validate
 
 
-def without_positions(model: Any, prepare: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def without_positions(model: Any, prepare: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """The inputs of a step that the model accepts.
 
     Args:

@@ -216,7 +216,7 @@ def by_signature(owner: Any, hook: str) -> Callable[..., Any]:
     return functools.partial(_called, owner, hook, method)
 
 
-def _called(owner: Any, hook: str, method: Any, *args: Any, **kwargs: Any) -> Any:
+def _called(owner: Any, hook: str, method: Any, /, *args: Any, **kwargs: Any) -> Any:
     known, signature = _newer()[hook], _signature(method)
     names = positional_names(signature)
     extra = [] if has_kind(signature, inspect.Parameter.VAR_POSITIONAL) else list(range(len(names), len(args)))

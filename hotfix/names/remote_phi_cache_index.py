@@ -50,7 +50,7 @@ def for_models_of_others(original: Callable[..., Any]) -> Callable[..., Any]:
     return validate
 
 
-def without_an_empty_past(model: Any, prepare: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def without_an_empty_past(model: Any, prepare: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """The inputs of a step, prepared with None in place of an empty past.
 
     Args:

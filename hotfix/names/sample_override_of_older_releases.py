@@ -89,7 +89,7 @@ def with_all_arguments(method: Callable[..., Any], given: Optional[Iterable[Any]
     return functools.partial(_called, method, tuple(given or ())) if _missing(method) else method
 
 
-def _called(method: Callable[..., Any], given: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
+def _called(method: Callable[..., Any], given: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> Any:
     late: dict[str, Any] = {"streamer": None, "synced_gpus": False, "logits_warper": None}
     processors = kwargs["logits_processor"]
     if "logits_warper" in _missing(method) and kwargs["generation_config"].do_sample:

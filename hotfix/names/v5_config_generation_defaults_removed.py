@@ -301,10 +301,7 @@ def of_old(self: Any, name: str) -> Any:
     Raises:
         AttributeError: it is another name, or the library or code that works without it reads it.
     """
-    from transformers import configuration_utils  # its module
-
-    library = configuration_utils.PreTrainedConfig
-    return lacking.attribute(self, name, library, _lost, f"{CONFIG}.{name}", FIX.id, to_read=name in ROTARY)
+    return lacking.attribute(self, name, CONFIG, _lost, f"{CONFIG}.{name}", FIX.id, to_read=name in ROTARY)
 
 
 def _lost(config: Any, name: str) -> list[Any]:

@@ -11,7 +11,7 @@ from . import asked
 def attribute(
     subject: Any,
     name: str,
-    library: type,
+    library: str,
     values: Callable[[Any, str], list[Any]],
     key: str,
     fix: str,
@@ -22,8 +22,9 @@ def attribute(
     Args:
         subject: the object.
         name: of the attribute.
-        library: the class that has the ``__getattr__``. That of a class further down the method resolution order, which
-            Python would call without hotfix, is asked first.
+        library: the place of the class that has the ``__getattr__``, `module:qualname`; its name may stand for another
+            class by now. That of a class further down the method resolution order, which Python would call without
+            hotfix, is asked first.
         values: returns the value in a list, or nothing, for the object and a name.
         key: the path of the attribute in the record of the names that were received.
         fix: the id of the fix.
@@ -34,8 +35,9 @@ def attribute(
             further class if that has a ``__getattr__``.
     """
     of_the_hook: Optional[AttributeError] = None
-    if _is_followed_by_a_hook(type(subject), library):
-        further_down: Any = super(library, subject)
+    behind = _followed_by_a_hook(type(subject), library)
+    if behind is not None:
+        further_down: Any = super(behind, subject)
         try:
             return further_down.__getattr__(name)
         except AttributeError as error:
@@ -65,7 +67,10 @@ def attribute(
 
 
 @asked.settled  # `torch.compile` cannot trace `hasattr` of a `super()`
-def _is_followed_by_a_hook(kind: type, library: type) -> bool:
-    """Whether a further class, behind the library's, has a ``__getattr__``, which Python calls without hotfix."""
+def _followed_by_a_hook(kind: type, library: str) -> Optional[type]:
+    """The library's class, if a further class behind it has a ``__getattr__``, which Python calls without hotfix."""
     order = kind.__mro__
-    return any("__getattr__" in vars(base) for base in order[order.index(library) + 1 :])
+    for number, base in enumerate(order):
+        if f"{base.__module__}:{base.__qualname__}" == library:
+            return base if any("__getattr__" in vars(further) for further in order[number + 1 :]) else None
+    return None

@@ -134,7 +134,7 @@ def batches(trainer: Any, *arguments: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def _without(method: Callable[..., Any], *args: Any, num_items_in_batch: Any = None, **kwargs: Any) -> Any:
+def _without(method: Callable[..., Any], /, *args: Any, num_items_in_batch: Any = None, **kwargs: Any) -> Any:
     return method(*args, **kwargs)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Optional
 from weakref import WeakKeyDictionary
 
 from hotfix._support.memo import weakly
-from hotfix.patching import scope
+from hotfix.patching import hooks, scope
 from hotfix.patching.scope import _reason
 from hotfix.versions import source
 
@@ -136,19 +136,20 @@ def is_number_named(function: Any) -> bool:
 
 def is_output_passed_on(fix: str, model: Any) -> bool:
     """Whether the hooks of a model change neither its arguments nor its output."""
-    hooks = [
+    changing = [
         hook
         for kind in ("_forward_hooks", "_forward_pre_hooks")
         for hook in (getattr(model, kind, None) or {}).values()
         if _reason(hook, "", "transformers") and not _only_reads(hook)
     ]
-    return not hooks or scope.leave_alone(fix, f"{_name_of(hooks[0])}, a hook of the model, is your own")
+    return not changing or scope.leave_alone(fix, f"{_name_of(changing[0])}, a hook of the model, is your own")
 
 
 def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     """Whether code of the user's changes gradients by the number of micro-batches.
 
-    Such code is a callback, a method of the Trainer or of its Accelerator, a hook of the optimizer or of a parameter.
+    Such code is a callback, a method of the Trainer or of its Accelerator, or a hook of an optimizer, a parameter, or
+    the backward pass of a module.
 
     Args:
         fix: id of the fix that asks, for the report.
@@ -162,7 +163,9 @@ def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     )
     of_trainer = (getattr(trainer, name, None) for name in ("training_step", "optimizer_step"))
     inner = getattr(optimizer, "optimizer", optimizer)  # below Accelerate's wrapper
-    of_optimizer = [getattr(inner, "step", None), *(getattr(inner, "_optimizer_step_pre_hooks", None) or {}).values()]
+    of_all: Any = getattr(sys.modules.get("torch.optim.optimizer"), "_global_optimizer_pre_hooks", None)
+    before_steps = [*(getattr(inner, "_optimizer_step_pre_hooks", None) or {}).values(), *(of_all or {}).values()]
+    of_optimizer = [getattr(inner, "step", None), *before_steps]
     accelerator = getattr(trainer, "accelerator", None)
     of_accelerator = (getattr(accelerator, name, None) for name in ("backward", "clip_grad_norm_"))
     for function in (*of_callbacks, *of_trainer, *of_optimizer):
@@ -174,12 +177,26 @@ def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     function = getattr(trainer, "create_optimizer", None)  # a learning rate that is divided
     if _is_yours(function) and (says(function, _OF_STEPS) or (says(function, _OF_GRADIENTS) and _scales(function))):
         return _changes_gradients(fix, function)
-    for parameter in getattr(getattr(trainer, "model", None), "parameters", tuple)():
-        for hook in (getattr(parameter, "_backward_hooks", None) or {}).values():
-            if _reason(hook, "", "transformers") and (says(hook, _OF_STEPS) or _scales(hook)):
-                scope.leave_alone(fix, f"{_name_of(hook)}, a hook of a parameter, is your own")
-                return True
+    for hook in _hooks_of_gradients(getattr(trainer, "model", None)):
+        if _reason(hook, "", "transformers") and (says(hook, _OF_STEPS) or _scales(hook)):
+            scope.leave_alone(fix, f"{_name_of(hook)}, a hook of gradients, is your own")
+            return True
     return False
+
+
+def _hooks_of_gradients(model: Any) -> Iterator[Any]:
+    """The hooks of torch that get the gradients of a model."""
+    for parameter in getattr(model, "parameters", tuple)():
+        for kind in ("_backward_hooks", "_post_accumulate_grad_hooks"):
+            yield from (getattr(parameter, kind, None) or {}).values()
+    holders = [(module, "") for module in getattr(model, "modules", tuple)()]
+    holders.append((sys.modules.get("torch.nn.modules.module"), "_global"))
+    for holder, prefix in holders:
+        for kind in ("_backward_hooks", "_backward_pre_hooks"):
+            yield from (getattr(holder, f"{prefix}{kind}", None) or {}).values()
+        for hook in (getattr(holder, f"{prefix}_forward_hooks", None) or {}).values():
+            if names(hook, "register_hook"):  # it adds a hook to its output
+                yield hook
 
 
 def _is_yours(function: Any) -> bool:
@@ -334,7 +351,12 @@ def _scales(function: Any) -> bool:
     return any(map(_multiplies, codes)) and any(map(_is_factor, held))
 
 
-_OF_SCALING = frozenset(("mul", "mul_", "div", "div_", "multiply", "true_divide"))
+_OF_SCALING = frozenset(
+    {
+        *("mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_"),
+        *("_foreach_mul", "_foreach_mul_", "_foreach_div", "_foreach_div_"),
+    }
+)
 
 
 @functools.cache
@@ -540,35 +562,11 @@ def _code_returns_the_number(code: types.CodeType, name: str) -> bool:
 
 
 def _only_reads(hook: Any) -> bool:
-    """Whether a hook returns nothing, and assigns nothing to what it was given."""
+    """Whether a hook returns nothing, writes into nothing that it was given, and adds no hook to a gradient."""
     function = _function(hook)
-    definition = _definition(function.__code__) if isinstance(function, types.FunctionType) else None
-    if definition is None:
+    if not isinstance(function, types.FunctionType) or "register_hook" in function.__code__.co_names:
         return False
-    arguments = {argument.arg for argument in definition.args.args}
-    return not any(
-        (isinstance(node, ast.Return) and getattr(node.value, "value", node.value) is not None)
-        or (isinstance(node, ast.Call) and _first_name(node.func) in arguments and _is_in_place(node.func))
-        or (
-            isinstance(node, (ast.Attribute, ast.Subscript))
-            and not isinstance(node.ctx, ast.Load)
-            and _first_name(node) in arguments
-        )
-        for node in ast.walk(definition)
-    )
-
-
-def _is_in_place(function: ast.expr) -> bool:
-    return isinstance(function, ast.Attribute) and (
-        function.attr.endswith("_") or function.attr in ("pop", "update", "setdefault", "clear")
-    )
-
-
-def _first_name(node: ast.AST) -> str:
-    """The variable in front of attributes and items: ``output`` of ``output["loss"].data``."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return getattr(node, "id", "")
+    return hooks.only_reads(function.__code__)
 
 
 def _returns_the_result(function: types.FunctionType, name: str, owner: Any) -> bool:
@@ -663,10 +661,39 @@ def _changes(node: ast.AST, results: frozenset[str], name: str) -> bool:
         )
     if isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For, ast.NamedExpr)):
         return any(isinstance(part, ast.Name) and part.id in results for part in ast.walk(node.target))
-    if isinstance(node, ast.Attribute):  # ``loss.div_(…)``, or ``outputs.loss = …``
-        in_place = node.attr.endswith("_") or not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Attribute):  # ``loss.div_(…)``, ``loss.register_hook(…)``, or ``outputs.loss = …``
+        in_place = node.attr.endswith("_") or node.attr == "register_hook" or not isinstance(node.ctx, ast.Load)
         return in_place and getattr(node.value, "id", None) in results
+    if isinstance(node, ast.Call) and not _is_known_to_read(node.func):
+        given = (*node.args, *(keyword.value for keyword in node.keywords))
+        return any(isinstance(part, ast.Name) and part.id in results for part in given)
     return False
+
+
+_READING = frozenset(
+    {
+        *(
+            "append",
+            "float",
+            "format",
+            "gather",
+            "gather_for_metrics",
+            "getattr",
+            "hasattr",
+            "info",
+            "int",
+            "isinstance",
+        ),
+        *("len", "log", "log_metrics", "print", "repr", "str", "tuple", "type", "warning"),
+    }
+)
+
+
+def _is_known_to_read(function: ast.expr) -> bool:
+    """Whether a function that is called only reads its arguments, by its name: ``float``, ``metrics.append``."""
+    name = getattr(function, "attr", getattr(function, "id", ""))
+    of_torch = isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "torch"
+    return name in _READING or (of_torch and not name.endswith("_"))
 
 
 def _is_result(value: Any, results: frozenset[str], name: str) -> bool:

@@ -1,0 +1,61 @@
+"""A hook that corrects an output must not count as one that only looks at it: the repair would correct it again."""
+
+from __future__ import annotations
+
+import types
+
+import pytest
+
+from hotfix.patching import hooks
+
+READS = (
+    "kept.append(output)",
+    "kept.append(output.detach().cpu())",
+    'kept["a"] = output',
+    "print(output.shape, output.mean())",
+    "sums[0] += output.sum().item()",
+    'log.info("%s", output.abs().max())',
+    "if isinstance(output, tuple):\n        output = output[0]\n    kept.append(output.float().mean())",
+    'if torch.isnan(output).any():\n        print("NaN")',
+    "first = output[0].detach()\n    kept.append(first.view(-1)[:10].tolist())",
+    'kept["k"] = output.detach().clone()',
+    "output.requires_grad_(True)",
+)
+WRITES = (
+    "output *= 2",
+    "args[0].mul_(2)",
+    "output.data = 3",
+    "changed = output\n    changed += 1",
+    "torch.mul(output, 2, out=output)",
+    "scale(output)",
+    "scale(states=output)",
+    "scale(*[output])",
+    'scale(**{"states": output})',
+    "module.scale(output)",
+    "scaler.hook(module, args, output)",
+    "torch._foreach_mul_([output], 2)",
+    "torch.Tensor.mul_(output[..., :3], 2)",
+    "torch.nn.init.zeros_(output)",
+    'setattr(output, "data", 3)',
+    "for part in [output[..., :2]]:\n        part *= 2",
+    "for row in output:\n        row[..., :2] *= 3",
+    "for states in (output, args[0]):\n        states /= 3",
+    "(lambda states: states.mul_(2))(output)",
+    "scale = lambda: output.mul_(2)\n    scale()",
+)
+
+
+def hook(body: str) -> types.CodeType:
+    made: dict[str, types.FunctionType] = {}
+    exec(f"def hook(module, args, output):\n    {body}", made)
+    return made["hook"].__code__
+
+
+@pytest.mark.parametrize("body", READS)
+def test_a_hook_that_looks_reads_only(body: str) -> None:
+    assert hooks.only_reads(hook(body))
+
+
+@pytest.mark.parametrize("body", WRITES)
+def test_a_hook_that_changes_what_it_gets_does_not(body: str) -> None:
+    assert not hooks.only_reads(hook(body))
