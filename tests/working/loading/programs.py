@@ -445,7 +445,8 @@ def reused_model_kwargs(testbed: Any, target: Any) -> Any:
     with written({"tokenizer_class": "PreTrainedTokenizerFast"}) as place:
         small_llama(testbed).save_pretrained(place)
         pipeline("text-generation", model=place, dtype=torch.bfloat16, model_kwargs=kwargs)
-    return values(kwargs=kwargs)
+        second = pipeline("text-generation", model=place, dtype=torch.float32, model_kwargs=kwargs)
+    return values(kwargs=kwargs, second=second.model.dtype)
 
 
 def own_names_of_weights(testbed: Any, target: Any) -> Any:

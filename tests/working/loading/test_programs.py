@@ -42,12 +42,15 @@ PROGRAMS = (
     ("own_rope", "4.57.6", ROPE),
     ("library_config_of_4x", "4.40.2", f"{DTYPE},{ROPE}"),
     ("own_tokenizer", "4.44.2", f"{TOKENIZERS},chat-template-jinja-file-ignored"),  # harm 15
+    ("own_tokenizer", "4.57.6", TOKENIZERS),
     ("templates", "4.36.2", "chat-template-jinja-file-ignored"),  # harm 20
     ("own_processor", "4.49.0", "processor-config-nested"),  # harm 55
     ("missing_preprocessor", "4.49.0", "processor-config-nested"),
     ("untied_from_a_configuration", "5.2.0", "v5-config-without-tie-word-embeddings"),  # harm 9
-    ("work_around_of_imports", "4.44.2", "get-imports-guarded-flash-attn"),  # harm 11
+    ("work_around_of_imports", "4.36.2", "get-imports-guarded-flash-attn"),  # harm 11
+    ("work_around_of_imports", "4.44.2", "get-imports-guarded-flash-attn"),
     ("composition_that_can_be_made", "5.0.0", "config-without-defaults-cannot-be-shown"),  # harm 12
+    ("composition_that_can_be_made", "5.6.0", "config-without-defaults-cannot-be-shown"),
     ("composition_that_can_be_made", "4.53.0", "config-without-defaults-cannot-be-shown"),
     ("own_tied_keys", "5.0.0", "v5-t5-tied-keys-order"),  # harm 16
     ("umt5_of_its_own", "5.0.0", "v5-umt5-config-unties-encoder"),  # harm 17

@@ -4,11 +4,14 @@ model; and losses that leave out the first label in a function that they call.
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from importlib import import_module
 from typing import Any
 
+from hotfix.proofs.training._steps import free_port
 from hotfix.proofs.zoo import classified, small_bert, small_llama, texts
-from tests.working.training.programs import cross_entropy, step
+from tests.working.training.programs import LOSSES, cross_entropy, equal_texts, function_that_ignores_the_number, step
 from tests.working.training.programs_models import _mamba
 
 _STEPS = {"gradient_accumulation_steps": 4}
@@ -168,3 +171,33 @@ def _without_the_first(logits, labels):
 
     logits, labels = logits[:, 1:].flatten(0, 1), labels[:, 1:].flatten()
     return torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+
+
+def means_under_deepspeed(testbed, target):
+    """Means over a micro-batch, which DeepSpeed's own engine divides: how far a step goes, and as one batch."""
+    import torch
+
+    from hotfix.proofs.training._old_trainers import trained_with
+    from hotfix.proofs.training.deepspeed_double_gas_scaling import _length_of_gradients
+
+    def ignoring(base):
+        class Own(base):
+            def __init__(self, *args, **kwargs):
+                super().__init__(*args, compute_loss_func=function_that_ignores_the_number, **kwargs)
+
+        return Own
+
+    job = {"RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 1, "LOCAL_WORLD_SIZE": 1, "MASTER_PORT": free_port()}
+    os.environ.update({name: str(value) for name, value in job.items()}, MASTER_ADDR="127.0.0.1", DS_ACCELERATOR="cpu")
+    backend: Any = import_module("deepspeed.comm.torch")
+    backend.build_shm_op = lambda: None  # for several ranks; it would be compiled
+    results = {}
+    ways = {"mean": LOSSES["mean"]["make"], "smoothing": lambda base: base, "function": ignoring}
+    for kind, make in ways.items():
+        options = LOSSES[kind] if kind == "smoothing" else {}
+        with trained_with(make):
+            for way, sizes in (("micro", _STEPS), ("whole", {"per_device_train_batch_size": 4})):
+                length = _length_of_gradients(small_llama(testbed), equal_texts(testbed), **options, **sizes)
+                results[f"{kind}: {way}"] = length
+    torch.distributed.destroy_process_group()
+    return results

@@ -18,6 +18,8 @@ MODELS = "tests.working.training.programs_models"
 OWN = "tests.working.training.programs_own"
 STEPS = "tests.working.training.programs_steps"
 NUMBERS = "tests.working.training.programs_numbers"
+BESIDE = {"peft": "peft==0.17.1", "deepspeed": "deepspeed==0.16.2"}
+"""Packages of a program, by a part of its name."""
 
 
 @cache
@@ -26,7 +28,7 @@ def both(program, release, fix, accelerate, what=""):
     how = {
         "transformers": release,
         "flash_attn": None,
-        "extras": [f"accelerate=={accelerate}", *(["peft==0.17.1"] if "peft" in program else [])],
+        "extras": [f"accelerate=={accelerate}", *(extra for name, extra in BESIDE.items() if name in program)],
         "target": SimpleNamespace(module="", qualname=what) if what else None,
     }
     stock = run(program, hotfix=False, **how).require().tensors
@@ -95,14 +97,25 @@ def test_a_loss_that_is_right_stays_as_it_is_and_one_that_is_repaired_is_right(
             assert changed == [], kind
 
 
+@pytest.mark.parametrize("release", [pytest.param("4.46.3", marks=pytest.mark.slow), "4.48.3"])
+def test_a_mean_that_deepspeed_divides_is_divided_once(release):
+    """Harm 29."""
+    stock, armed = both(f"{STEPS}:means_under_deepspeed", release, "deepspeed-double-gas-scaling", "1.1.1")
+    assert differences(stock, armed) == []
+    for kind in ("mean", "smoothing", "function"):
+        assert float(armed[f"{kind}: micro"]) == pytest.approx(float(armed[f"{kind}: whole"]), rel=1e-5), kind
+
+
 # -- programs ----------------------------------------------------------------------------------------------------------
 
 PROGRAMS = (
     ("own_classes", "4.57.6", "1.15.0", "num-items-off-by-one"),  # harm 3
-    ("a_copy_of_the_loop", "4.51.3", "1.15.0", "trainer-last-accumulation-remainder"),  # harm 4
+    ("a_copy_of_the_loop", "4.49.0", "1.1.1", "trainer-last-accumulation-remainder"),  # harm 4
+    ("a_copy_of_the_loop", "4.51.3", "1.15.0", "trainer-last-accumulation-remainder"),
     ("resumed_from_stock", "4.51.3", "1.15.0", "trainer-last-accumulation-remainder"),
     ("resumed_from_stock", "4.48.0", "1.1.1", "trainer-last-accumulation-remainder"),
-    ("own_losses_of_a_mamba", "4.57.6", "1.15.0", "ga-loss-kwargs-swallowed-vlm"),  # harms 30, 31
+    ("own_losses_of_a_mamba", "4.53.0", "1.8.1", "ga-loss-kwargs-swallowed-vlm"),  # harms 30, 31
+    ("own_losses_of_a_mamba", "4.57.6", "1.15.0", "ga-loss-kwargs-swallowed-vlm"),
     ("where_it_writes", "4.38.2", "0.33.0", "trainer-tmp-checkpoint-rename-race"),
     ("training_step_by_the_number", "4.57.6", "1.15.0", "num-items-off-by-one"),
     ("a_schedule_of_its_own", "4.51.3", "1.15.0", "trainer-last-accumulation-remainder"),
@@ -183,10 +196,11 @@ def test_labels_that_have_yet_to_be_moved_are_moved(release):
     assert armed["contiguous"].equal(armed["moved by hand"])
 
 
-def test_globals_that_the_program_allowed_stay_allowed():
+@pytest.mark.parametrize("release", ["4.44.2", "4.46.1"])
+def test_globals_that_the_program_allowed_stay_allowed(release):
     """Harm 34."""
     program, fix = f"{MODELS}:allowed_before", "trainer-rng-state-torch26-no-safe-globals"
-    stock, armed = both(program, "4.46.1", f"{fix},accelerator-dispatch-batches", "1.1.1")
+    stock, armed = both(program, release, f"{fix},accelerator-dispatch-batches", "1.1.1")
     assert differences(stock, armed) == []
     assert bool(armed["allowed"])
 
