@@ -112,6 +112,10 @@ def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
     Raises:
         AttributeError: no release has the method for such a class.
     """
+    from transformers.generation import GenerationMixin
+
+    if isinstance(self, GenerationMixin):  # it is called as a function, for a model that has the method
+        return GenerationMixin.generate(self, *args, **kwargs)
     if not (_is_foreign(type(self)) and inherit(type(self))):
         raise asked.missing(self, type(self), "generate")
     return _inherited().generate(self, *args, **kwargs)
