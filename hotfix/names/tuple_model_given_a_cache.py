@@ -11,7 +11,7 @@ Here      If the first step fails with such an error, and the program does not h
           and gives the model None, as in 4.53.3. With the opt-in the model gets None at once. Either happens only if
           the class of the model was not written in transformers, does not say ``_supports_cache_class = True``,
           reorders tuples by a ``_reorder_cache`` of its own, and the module of its ``forward`` has nothing of
-          ``transformers.cache_utils`` in it. With a streamer, which has got the prompt by then, the error stays.
+          ``transformers.cache_utils`` in it. A streamer does not get the prompt twice.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from functools import wraps
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.names import streamers
 from hotfix.patching import scope
 
 FIX = Fix(
@@ -72,8 +73,10 @@ def again_without_a_cache(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, *args, **kwargs)
         except _FAILS as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-            if kwargs.get("streamer") is not None or not _needs_a_tuple(self, _hotfix_error, sys._getframe().f_back):
+            if not _needs_a_tuple(self, _hotfix_error, sys._getframe().f_back):
                 raise
+            if kwargs.get("streamer") is not None:
+                kwargs["streamer"] = streamers.Rest(kwargs["streamer"], 1)  # it has got the prompt
         setattr(self, _ASKS, _does_not)  # this comes before the method of the class
         try:
             return original(self, *args, **kwargs)
