@@ -52,6 +52,14 @@ _LIBRARY = "transformers.generation.utils"
 _POSITIONS = "_prepare_position_ids_for_generation"
 _PREPARE = "prepare_inputs_for_generation"
 _REORDER = "_reorder_cache"
+_LEADS = (
+    "past_key_values",
+    "cache_params",
+    "cache_position",
+    "assistant_model",
+    "prompt_lookup_num_tokens",
+    "custom_generate",
+)
 
 
 @FIX.wraps(
@@ -70,7 +78,7 @@ def again_as_before(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         except _FAILS as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
             generated = _generated(type(self), _hotfix_error)
-            is_ours = generated is not None and begin.can_return(kwargs)
+            is_ours = generated is not None and len(args) < 3 and begin.can_return(kwargs)  # a streamer may be the 8th
             if not is_ours or scope.is_handled(FIX.id, type(_hotfix_error), sys._getframe().f_back):
                 raise
             begin.restore()
@@ -130,7 +138,7 @@ def _generated(cls: Any, error: BaseException) -> Optional[int]:
             ids: Any = values.get("input_ids")
             inputs = values.get("model_inputs")
             lengths += [ids.shape[-1]] if hasattr(ids, "shape") else []
-            if isinstance(inputs, dict) and traceback is not None:
+            if isinstance(inputs, dict):
                 is_ours = is_ours or _do_not_fit(inputs, values.get("model_kwargs") or {})
         elif frame.f_code is prepares:
             names = {"cache_position", "attention_mask"} & {*_parameters(prepares)}
@@ -145,8 +153,8 @@ def _do_not_fit(inputs: dict[str, Any], given: dict[str, Any]) -> bool:
     """Whether the inputs of a step have too many positions, a shorter mask or none, or a wrong ``cache_position``.
 
     Args:
-        inputs: what was prepared.
-        given: what it was prepared from.
+        inputs: the inputs of the forward pass.
+        given: the arguments of the step.
     """
     tokens: Any = inputs.get("input_ids")
     tokens = inputs.get("inputs_embeds") if tokens is None else tokens
@@ -200,16 +208,7 @@ class _Begin(NamedTuple):
 
     def can_return(self, kwargs: dict[str, Any]) -> bool:
         """Whether the first run has changed nothing of the caller's that a second one reads."""
-        given = (
-            "past_key_values",
-            "cache_params",
-            "assistant_model",
-            "prompt_lookup_num_tokens",
-            "custom_generate",
-            "cache_position",
-        )
-        taken = any(kwargs.get(name) is not None and not isinstance(kwargs[name], tuple) for name in given)
-        return not taken and self.marks == _marks(kwargs)
+        return not _is_led(kwargs) and self.marks == _marks(kwargs)
 
     def restore(self) -> None:
         """Set the random generators back."""
@@ -221,8 +220,13 @@ class _Begin(NamedTuple):
             setter(state)
 
 
+def _is_led(kwargs: dict[str, Any]) -> bool:
+    """Whether the caller passes a cache, which the first run has filled, or an assistant that adds several tokens."""
+    return any(kwargs.get(name) is not None and not isinstance(kwargs[name], tuple) for name in _LEADS)
+
+
 def _marks(kwargs: dict[str, Any]) -> list[Any]:
-    """What changes with the attributes of a processor or a criterion: which objects they are, and their lengths."""
+    """The attributes of each processor and criterion of the caller's: the objects, and their lengths."""
     marks = []
     for name in ("logits_processor", "stopping_criteria"):
         for each in kwargs.get(name) or ():
@@ -234,6 +238,23 @@ def _marks(kwargs: dict[str, Any]) -> list[Any]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What 4.57.6 passed.
+
+
+@contextmanager
+def from_the_outset(model: Any, kwargs: dict[str, Any]) -> Iterator[None]:
+    """Call the methods of an older model as in 4.57.6, if it has received `generate` from hotfix.
+
+    Without that the program would have ended: no other model is changed before an error.
+
+    Args:
+        model: the model.
+        kwargs: the arguments of `generate`.
+    """
+    if not hasattr(type(model), _POSITIONS) or not _is_older(type(model)) or _is_led(kwargs):
+        yield
+        return
+    with _as_before(model, kwargs.get("attention_mask")):
+        yield
 
 
 @contextmanager
