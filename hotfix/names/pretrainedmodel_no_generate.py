@@ -11,7 +11,9 @@ Here      Code that would fail without it gets ``generate`` of such a model, if 
           ``prepare_inputs_for_generation`` that was not written in transformers. With the first call the class inherits
           from ``GenerationMixin``, as in 4.51.3, and a model without settings gets the ``GenerationConfig`` of its
           checkpoint, or one from its configuration. From 5.0.0 on, where such models have no ``generation_config``, the
-          same holds for that. Until then the class stays as it is. With the opt-in, such a class gets
+          same holds for that. Until then the class stays as it is. A model that was written for tuples gets None for a
+          cache (see `tuple-model-given-a-cache`), which it would take for one with the prompt, and in 5.x what
+          `v5-older-prepare-inputs` describes. With the opt-in, such a class gets
           ``GenerationMixin`` at its first instance, and ``can_generate()`` is true, for programs that ask before they
           generate. Without hotfix, the bases are what they were. A class without a ``prepare_inputs_for_generation``
           has the general one for code that would end without it, as PEFT does for causal language models.
@@ -114,7 +116,7 @@ def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
     """
     from transformers.generation import GenerationMixin
 
-    if isinstance(self, GenerationMixin):  # it is called as a function, for a model that has the method
+    if isinstance(self, GenerationMixin) and not isinstance(self, _inherited()):  # called as a function of its own
         return GenerationMixin.generate(self, *args, **kwargs)
     if not (_is_foreign(type(self)) and inherit(type(self))):
         raise asked.missing(self, type(self), "generate")
@@ -148,11 +150,7 @@ def only_warns(function: ast.AST) -> bool:
 
 def now_inherits(cls: Any) -> bool:
     """Give a class what it had, unless it is one of transformers. Returns whether it has it now."""
-    if not _is_foreign(cls):
-        return False
-    from transformers.generation import GenerationMixin  # not before a model needs it
-
-    return _give_base(cls, GenerationMixin)
+    return _is_foreign(cls) and inherit(cls)
 
 
 _CHANGED: weakref.WeakSet[type] = weakref.WeakSet()
@@ -173,9 +171,13 @@ def _inherited() -> Any:
         """`GenerationMixin`, for models that were built before their class inherited from it."""
 
         def generate(self, *args: Any, **kwargs: Any) -> Any:
+            from hotfix.names import tuple_model_given_a_cache as of_tuples
+            from hotfix.names import v5_older_prepare_inputs as of_older
+
             if vars(self).get("generation_config") is None:
                 self.generation_config = _configuration_for(self)
-            return super().generate(*args, **kwargs)
+            with of_tuples.without_a_cache(self), of_older.from_the_outset(self, kwargs):
+                return super().generate(*args, **kwargs)
 
     return RestoredGenerationMixin
 

@@ -11,17 +11,20 @@ Here      If the first step fails with such an error, and the program does not h
           and gives the model None, as in 4.53.3. With the opt-in the model gets None at once. Either happens only if
           the class of the model was not written in transformers, does not say ``_supports_cache_class = True``,
           reorders tuples by a ``_reorder_cache`` of its own, and the module of its ``forward`` has nothing of
-          ``transformers.cache_utils`` in it. With a streamer, which has got the prompt by then, the error stays.
+          ``transformers.cache_utils`` in it. A streamer does not get the prompt twice.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.names import streamers
 from hotfix.patching import scope
 
 FIX = Fix(
@@ -45,6 +48,7 @@ FIX = Fix(
 
 MIXIN = "transformers.generation.utils:GenerationMixin"
 _ASKS = "_supports_default_dynamic_cache"
+_SAYS = "_supports_cache_class"
 _STEPS = "transformers.generation.utils"
 _FAILS = (KeyError, TypeError, AttributeError, IndexError)
 
@@ -72,17 +76,43 @@ def again_without_a_cache(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, *args, **kwargs)
         except _FAILS as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-            if kwargs.get("streamer") is not None or not _needs_a_tuple(self, _hotfix_error, sys._getframe().f_back):
+            if not _needs_a_tuple(self, _hotfix_error, sys._getframe().f_back):
                 raise
-        setattr(self, _ASKS, _does_not)  # this comes before the method of the class
-        try:
+            if kwargs.get("streamer") is not None:
+                kwargs["streamer"] = streamers.Rest(kwargs["streamer"], 1)  # it has got the prompt
+        with _given_none(self):
             return original(self, *args, **kwargs)
-        finally:
-            delattr(self, _ASKS)
 
     # Programs that need gradients call `generate.__wrapped__`, the function below `torch.no_grad`.
     generate.__wrapped__ = getattr(original, "__wrapped__", original)
     return generate
+
+
+@contextmanager
+def without_a_cache(model: Any) -> Iterator[None]:
+    """Have `generate` give None to a model that was written for tuples, if it has received `generate` from hotfix.
+
+    Without that the program would have ended: no other model is changed.
+
+    Args:
+        model: the model.
+    """
+    cls = type(model)
+    reorder = getattr(cls, "_reorder_cache", None)
+    if _ASKS in vars(model) or reorder is None or _is_of_the_library(reorder) or not _knows_no_caches(cls, True):
+        yield
+        return
+    with _given_none(model):
+        yield
+
+
+@contextmanager
+def _given_none(model: Any) -> Iterator[None]:
+    setattr(model, _ASKS, _does_not)  # this comes before the method of the class
+    try:
+        yield
+    finally:
+        delattr(model, _ASKS)
 
 
 def _does_not() -> bool:
@@ -129,9 +159,15 @@ def _is_of_the_library(function: Any) -> bool:
     return str(function.__module__).startswith("transformers.")
 
 
-def _knows_no_caches(cls: Any) -> bool:
-    """Whether a class does not say that it takes a cache, and its module has none."""
-    if getattr(cls, "_supports_cache_class", False):
+def _knows_no_caches(cls: Any, of_its_own: bool = False) -> bool:
+    """Whether a class does not say that it takes a cache, and its module has none.
+
+    Args:
+        cls: the class.
+        of_its_own: whether only what the program's own classes say counts.
+    """
+    kinds = [kind for kind in cls.__mro__ if not (of_its_own and _is_of_the_library(kind))]
+    if next((vars(kind)[_SAYS] for kind in kinds if _SAYS in vars(kind)), False):
         return False
     names = vars(sys.modules.get(str(cls.forward.__module__), object)).values()
     # A class of caches, or a function of that module: either was imported in order to work with caches.
