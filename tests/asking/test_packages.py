@@ -40,6 +40,24 @@ def main(function):
     except AttributeError:
         print("stopped")
 """
+STEP = """
+import contextlib
+
+class Trainer:
+    def context(self):
+        stack = contextlib.ExitStack()
+        inner = contextlib.nullcontext()
+        if not isinstance(inner, (contextlib.nullcontext, AttributeError)):
+            stack.enter_context(inner)
+        return stack
+
+    def step(self, function):
+        with self.context():
+            return function()
+
+def run(function):
+    return Trainer().step(function)
+"""
 
 
 def answered(text: str, module: str, name: str) -> bool:
@@ -75,6 +93,11 @@ def test_other_generators_may_never_be_resumed(name: str) -> None:
 def test_what_runs_a_command_does_not_count(module: str) -> None:
     name = {"typer.core": "_main"}.get(module, "main")
     assert answered(COMMAND.replace("main", name), module, name) == (module == "mine")
+
+
+@pytest.mark.parametrize("module", ["transformers.trainer", "accelerate.accelerator", "mine"])
+def test_the_context_of_a_step_of_the_trainer_does_not_count(module: str) -> None:
+    assert answered(STEP, module, "run") == (module == "mine")
 
 
 def test_a_handler_around_the_package_counts() -> None:

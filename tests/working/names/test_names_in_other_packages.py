@@ -1,4 +1,4 @@
-"""Names that are gone, in functions of the program that datasets, click and typer call."""
+"""Names that are gone, in functions of the program that datasets, click, typer and the Trainer call."""
 
 from __future__ import annotations
 
@@ -67,6 +67,25 @@ COMMANDS = """
     app([], standalone_mode=False)
     cli(["train"])
 """
+STEPS = """
+    import torch
+    from transformers import Trainer, TrainingArguments
+    class Tiny(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.line = torch.nn.Linear(2, 1)
+        def forward(self, x, labels=None):
+            return {"loss": ((self.line(x)[:, 0] - labels[:, 0]) ** 2).mean()}
+    class Mine(Trainer):
+        def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+            loss = super().compute_loss(model, inputs, return_outputs, num_items_in_batch=num_items_in_batch)
+            with tokenizer.as_target_tokenizer():
+                print(self.args.past_index)
+            return loss
+    args = TrainingArguments("out", max_steps=1, use_cpu=True, report_to=[], disable_tqdm=True)
+    data = [{"x": torch.ones(2), "labels": torch.ones(1)}] * 2
+    Mine(Tiny(), args, train_dataset=data).train()
+"""
 SETTINGS = {
     "transformers": "5.23.0",
     "flash_attn": None,
@@ -81,7 +100,7 @@ def _program(text, folder):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("text", [MAPS, COMMANDS], ids=["datasets", "commands"])
+@pytest.mark.parametrize("text", [MAPS, COMMANDS, STEPS], ids=["datasets", "commands", "steps"])
 def test_they_are_there_where_the_program_would_end(text, tmp_path):
     program = _program(text, tmp_path)
     stock, armed = (run(program, hotfix=hotfix, **SETTINGS) for hotfix in (False, True))
