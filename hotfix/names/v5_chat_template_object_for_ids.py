@@ -110,9 +110,8 @@ def taking_the_ids(original: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             if scope.is_handled(FIX.id, AttributeError, sys._getframe().f_back):
                 raise
-        ids = [_ids(value) for value in args[:1]]
-        named = {name: _ids(kwargs[name]) for name in ("inputs", "input_ids") if name in kwargs}
-        return original(self, *ids, *args[1:], **{**kwargs, **named})
+        kwargs.update({name: _ids(kwargs[name]) for name in ("inputs", "input_ids") if name in kwargs})
+        return original(self, *map(_ids, args[:1]), *args[1:], **kwargs)
 
     # Programs that need gradients call `generate.__wrapped__`, the function below `torch.no_grad`.
     generate.__wrapped__ = getattr(original, "__wrapped__", original)
