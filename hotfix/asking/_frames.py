@@ -19,7 +19,7 @@ _MACHINERY = {
 # Functions with handlers that do not count: their caller decides.
 _TRANSPARENT = {
     *(("runpy", ""), ("unittest.loader", ""), ("transformers.dynamic_module_utils", "check_imports")),
-    # They run a command. What they handle ends the program; their context only closes what the command has opened.
+    # They run a command. Their handlers end the program, and their context closes files that the command has opened.
     *(("click.core", "main"), ("typer.core", "_main")),
 }
 # Functions that expect an error whose class is not in the code.

@@ -30,7 +30,7 @@ FIX = Fix(
     group="removed-names",
     upstream=("transformers#41626", "transformers#42567"),
     prefilter="def apply_chat_template",
-    everyone="it remembers, by a weak reference, which objects apply_chat_template has returned",
+    everyone="it remembers by weak references the objects that apply_chat_template has returned",
     errors=("KeyError: 'shape'",),
     exempt={
         "transformers.tokenization_mistral_common:MistralCommonBackend.apply_chat_template": (
@@ -58,7 +58,7 @@ def is_broken(function: ast.FunctionDef) -> bool:
 
 @FIX.wraps((f"{BASE}:PreTrainedTokenizerBase.apply_chat_template", ">=5.0.0"))
 def remembering(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Remember the object, if it was not asked for."""
+    """Remember the object, if the call does not ask for one."""
 
     @wraps(original)
     def apply_chat_template(*args: Any, **kwargs: Any) -> Any:
@@ -75,7 +75,7 @@ def remembering(original: Callable[..., Any]) -> Callable[..., Any]:
     (f"{BASE}:BatchEncoding.__getattr__", ">=5.0.0"), fingerprint_of=("PreTrainedTokenizerBase.apply_chat_template",)
 )
 def answering(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What the ids have under a name that the object lacks."""
+    """Answer with an attribute of the ids for a name that the object lacks."""
 
     @wraps(original)
     def __getattr__(self: Any, item: str) -> Any:  # noqa: N807

@@ -35,7 +35,7 @@ FIX = Fix(
     kind="crash",
     prefilter="def _is_package_available",
     everyone="the pair is as true as before, except in an `if` whose block imports the missing package",
-    errors=tuple(f"ModuleNotFoundError: No module named '{name}'" for name in _MISSING),
+    errors=tuple(f"RuntimeError: Failed to import trl.… because of …No module named '{name}'" for name in _MISSING),
 )
 
 _TESTS = ("POP_JUMP_IF_FALSE", "POP_JUMP_FORWARD_IF_FALSE")
