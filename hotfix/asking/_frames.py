@@ -17,7 +17,11 @@ _MACHINERY = {
     "zipimport",
 }
 # Functions with handlers that do not count: their caller decides.
-_TRANSPARENT = {("runpy", ""), ("unittest.loader", ""), ("transformers.dynamic_module_utils", "check_imports")}
+_TRANSPARENT = {
+    *(("runpy", ""), ("unittest.loader", ""), ("transformers.dynamic_module_utils", "check_imports")),
+    # They run a command. Their handlers end the program, and their context closes files that the command has opened.
+    *(("click.core", "main"), ("typer.core", "_main")),
+}
 # Functions that expect an error whose class is not in the code.
 _EXPECTING = {
     *(("unittest.case", "handle"), ("_pytest.python_api", "raises"), ("_pytest.raises", "raises")),

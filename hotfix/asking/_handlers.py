@@ -175,6 +175,8 @@ class Walk:
             return self._throw(state._replace(error=self._raised(state)))
         if name == "CHECK_EG_MATCH":  # except*
             return self._catch("named", "calls")
+        if name.startswith("YIELD") and str(self._look_up("__name__")).startswith(_RESUMED):
+            return state._replace(at=at + 2)
         if name in ENDS or name.startswith("YIELD"):
             return self._catch(state.how, state.does)
         if name == "POP_EXCEPT":
@@ -299,6 +301,8 @@ class Walk:
                     yield _object_stops(value, error)[1] in _HANDLERS
 
 
+_RESUMED = "datasets."
+"""A package whose generators yield progress in a handler and raise when they are resumed, which they always are."""
 _OF_FILES = ("bz2", "codecs", "gzip", "io", "lzma", "os", "tempfile", "unittest.mock")
 """Modules whose functions open files, or replace an attribute for a while: leaving a file or a patch stops no error."""
 _OF_TESTS = ("_pytest.python_api", "_pytest.raises", "unittest.case")
@@ -370,7 +374,13 @@ def _made_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
         return False, ""
     if isinstance(made, types.FunctionType):  # contextlib.contextmanager
         return _generator_stops(made, error)
-    return None, "named" if isinstance(value, types.FunctionType) and _speaks_of(value, error) else "manager"
+    is_named = isinstance(value, types.FunctionType) and not _is_of_training(value) and _speaks_of(value, error)
+    return None, "named" if is_named else "manager"
+
+
+def _is_of_training(function: types.FunctionType) -> bool:
+    """Whether a function makes the context of a step of the library's Trainer: autocast, and other things of torch."""
+    return str(function.__module__).partition(".")[0] in ("transformers", "accelerate")
 
 
 def _generator_stops(function: types.FunctionType, error: Error) -> tuple[Optional[bool], str]:

@@ -5,10 +5,10 @@ Symptom   ``ImportError: cannot import name 'no_init_weights' from 'transformers
           ``'get_file_from_repo'``, ``'OutputRecorder'``, ``'SampleOutput'`` and others.
 Cause     Each was removed or moved when the library stopped using it.
 Releases  ``get_file_from_repo`` 4.52.1 and later, from ``transformers.utils`` 4.50.0 and later; ``dtype_byte_size``
-          from 4.51.0; ``is_torch_tpu_available`` 4.51.0 to 5.8.1; ``SequenceSummary`` from 4.53.0; ``cached_property``
-          and ``send_example_telemetry`` from 4.57.1; ``no_init_weights``, ``load_sharded_checkpoint``,
-          ``get_parameter_dtype``, ``get_parameter_device`` and the names of pairs of outputs, such as ``SampleOutput``,
-          from 5.0.0; ``OutputRecorder`` in ``generic`` from 5.2.0
+          from 4.51.0; ``is_torch_tpu_available`` 4.51.0 to 5.8.1; ``SequenceSummary`` from 4.53.0; ``cached_property``,
+          ``send_example_telemetry`` and ``is_jieba_available`` from 4.57.1; ``no_init_weights``,
+          ``load_sharded_checkpoint``, ``get_parameter_dtype``, ``get_parameter_device`` and the names of pairs of
+          outputs, such as ``SampleOutput``, from 5.0.0; ``OutputRecorder`` in ``generic`` from 5.2.0
 Upstream  not put back. ``is_torch_tpu_available`` of 5.9.0 is about something else.
 Here      Aliases of the names that moved, and the rest with its old meaning: ``is_torch_tpu_available`` returns whether
           torch_xla has a device, as until 4.50.3; ``no_init_weights`` takes ``_enable`` as until 4.48;
@@ -89,6 +89,17 @@ def is_torch_tpu_available(import_utils: Any) -> Callable[..., bool]:
         return True
 
     return is_torch_tpu_available
+
+
+@FIX.adds_made((f"{IMPORTS}:is_jieba_available", ">=4.57.1"), exported_by=(UTILS,))
+def is_jieba_available(import_utils: Any) -> Callable[[], bool]:
+    """Whether the package jieba is installed."""
+
+    def is_jieba_available() -> bool:
+        answer = import_utils._is_package_available("jieba")
+        return bool(answer[0] if isinstance(answer, tuple) else answer)
+
+    return is_jieba_available
 
 
 @FIX.adds_made((f"{GENERIC}:OutputRecorder", ">=5.2.0"))

@@ -8,7 +8,8 @@ Upstream  opencompass#2635 (not put back)
 Here      The call, of one text or of a batch. A list of words is one text with ``is_split_into_words=True``, as before;
           a batch is a list of texts, or of pairs of texts. Inputs that the call would interpret in another way raise an
           error with an explanation: a list of tokens, a string as a batch, texts mixed with pairs, pairs of lists of
-          words. ``build_inputs_with_special_tokens`` is not restored: its result depended on the class.
+          words. ``pad_to_max_length=True`` pads, as in 4.51.3; calling the tokenizer of 5.x ignores it.
+          ``build_inputs_with_special_tokens`` is not restored: its result depended on the class.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def encode_plus(self: Any, text: Any, text_pair: Any = None, *args: Any, **kwarg
         args: positional arguments, in the order of 4.57.6.
         kwargs: all arguments of the tokenizer.
     """
-    how = _named(args, kwargs)
+    how = _padded(_named(args, kwargs))
     for item in (text, text_pair):
         words = how.get("is_split_into_words") and _is_words(item)
         if isinstance(item, (list, tuple)) and item and not isinstance(item[0], int) and not words:
@@ -84,7 +85,7 @@ def batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, *args: Any, **kw
         args: positional arguments, in the order of 4.57.6.
         kwargs: all arguments of the tokenizer.
     """
-    how = {"split_special_tokens": False, **_named(args, kwargs)}
+    how = {"split_special_tokens": False, **_padded(_named(args, kwargs))}
     batch = batch_text_or_text_pairs
     if isinstance(batch, (list, tuple)):
         if how.get("is_split_into_words"):
@@ -99,6 +100,16 @@ def batch_encode_plus(self: Any, batch_text_or_text_pairs: Any, *args: Any, **kw
         "batch_encode_plus takes a list of strings, a list of pairs of strings, or, with is_split_into_words=True, a "
         "list of lists of words. Call the tokenizer itself for anything else."
     )
+
+
+def _padded(how: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with ``padding`` in place of ``pad_to_max_length``, which a call of 5.x ignores."""
+    if how.pop("pad_to_max_length", False) and how.get("padding", False) is False:
+        has_length = how.get("max_length") is not None
+        how["padding"] = "max_length" if has_length else "longest"
+        if has_length and how.get("truncation") is None:
+            how["truncation"] = "longest_first"
+    return how
 
 
 def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -4,13 +4,14 @@ Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_extended_at
           ``invert_attention_mask``, ``create_extended_attention_mask_for_decoder``, ``estimate_tokens``,
           ``floating_point_ops`` and ``framework``, from encoders with a forward of their own (GroundingDINO, BLIP,
           ALBEF); of ``freeze_feature_extractor``, from scripts that train Wav2Vec2, HuBERT or WavLM; of
-          ``model_parallel``, from scripts that train T5 or GPT-2.
+          ``model_parallel``, from scripts that train T5 or GPT-2; of ``warnings_issued``, from TRL before 0.26.
 Cause     Masks are made by functions of ``masking_utils``, and the other frameworks were removed.
-Releases  the masks 5.17.0 and later, the others 5.0.0 and later
+Releases  the masks 5.17.0 and later, ``warnings_issued`` 5.1.0 and later, the others 5.0.0 and later
 Upstream  by design (not put back)
 Here      The results of 5.16.1 and 4.57.6. A mask takes a device in the third place, as in 4.x, or a dtype, as in 5.x;
           ``framework`` is ``"pt"``. ``freeze_feature_extractor`` is ``freeze_feature_encoder`` of the same model, for
           the classes that had both. ``model_parallel`` is False, because there is no ``parallelize`` that could set it.
+          ``warnings_issued`` is a dictionary that the model keeps, empty at first.
           The release itself finds none of them: `Trainer` counts no operations.
           ``prune_heads`` is not restored, because the layers of 5.x cannot drop heads; ``_supports_flash_attn_2`` and
           ``_supports_cache_class`` are not, because they would be others for many models.
@@ -34,6 +35,7 @@ FIX = Fix(
         "AttributeError: '…' object has no attribute 'estimate_tokens'",
         "AttributeError: '…' object has no attribute 'freeze_feature_extractor'",
         "AttributeError: '…' object has no attribute 'model_parallel'",
+        "AttributeError: '…' object has no attribute 'warnings_issued'",
     ),
 )
 
@@ -144,6 +146,12 @@ def floating_point_ops(self: Any, input_dict: Any, exclude_embeddings: bool = Tr
 def framework(module: Any) -> property:
     """PyTorch."""
     return property(lambda self: "pt")
+
+
+@FIX.adds_made((f"{MODEL}.warnings_issued", ">=5.1.0"), of_instances=True)
+def warnings_issued(module: Any) -> property:
+    """The warnings that a model has issued, or must not issue, by name."""
+    return property(lambda self: vars(self).setdefault("warnings_issued", {}))
 
 
 @FIX.adds_made(

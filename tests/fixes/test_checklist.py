@@ -106,6 +106,7 @@ NO_MODEL = {
     "v5-segment-ids-not-returned",
     "v5-tokenizer-methods-removed",
     "v5-caches-of-pairs",
+    "v5-guard-of-missing-package",
 }
 LET_OFF = {
     "checkpointed": {**dict.fromkeys(NO_MODEL, "no model in the case"), **NOT_CHECKPOINTED},

@@ -65,6 +65,11 @@ def _tpu(testbed: Testbed, is_torch_tpu_available: Any) -> dict[str, torch.Tenso
         return {"answers": torch.tensor([is_torch_tpu_available(check_device=number) for number in (False, True)])}
 
 
+def _jieba(testbed: Testbed, is_jieba_available: Any) -> dict[str, torch.Tensor]:
+    answer = is_jieba_available()
+    return {"answers": torch.tensor([answer, isinstance(answer, bool)])}
+
+
 def _recorder(testbed: Testbed, cls: Any) -> dict[str, torch.Tensor]:
     policy = cls(torch.nn.Linear, index=1, layer_name="self_attn")
     return {
@@ -186,6 +191,7 @@ USES = {
     "send_example_telemetry": _sent,
     "get_file_from_repo": _file,
     "is_torch_tpu_available": _tpu,
+    "is_jieba_available": _jieba,
     "OutputRecorder": _recorder,
     "no_init_weights": _uninitialised,
     "load_sharded_checkpoint": _loaded,

@@ -43,12 +43,21 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         results = {"trained": _trained(kind)}
     elif name == "model_parallel":
         results = {"parallel": torch.tensor(_of_layers(kind).model_parallel)}
+    elif name == "warnings_issued":
+        results = {"kept": torch.tensor(_keeps_warnings(encoder)), "other": torch.tensor(len(decoder.warnings_issued))}
     elif name == "framework":
         results = {"name": words(encoder.framework)}
     else:
         numbers = [getattr(encoder, name)({"input_ids": MASK}), getattr(encoder, name)({})]
         results = {"numbers": torch.tensor(numbers)}
     return results
+
+
+def _keeps_warnings(model: Any) -> list[bool]:
+    """Whether a warning that is switched off, as TRL does, stays so, and is no parameter or buffer."""
+    is_empty = not model.warnings_issued
+    model.warnings_issued["estimate_tokens"] = True
+    return [is_empty, model.warnings_issued["estimate_tokens"], "warnings_issued" in model.state_dict()]
 
 
 def _trained(kind: Any) -> torch.Tensor:
