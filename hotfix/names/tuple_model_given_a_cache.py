@@ -11,7 +11,8 @@ Here      If the first step fails with such an error, and the program does not h
           and gives the model None, as in 4.53.3. With the opt-in the model gets None at once. Either happens only if
           the class of the model was not written in transformers, does not say ``_supports_cache_class = True``,
           reorders tuples by a ``_reorder_cache`` of its own, and the module of its ``forward`` has nothing of
-          ``transformers.cache_utils`` in it. A streamer does not get the prompt twice.
+          ``transformers.cache_utils`` in it. A streamer does not get the prompt twice. The error stays if other code of
+          the caller has run: a processor, a criterion, hooks.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from functools import wraps
 from typing import Any, Callable
 
 from hotfix.fix import Fix
-from hotfix.names import streamers
+from hotfix.names import restarts
 from hotfix.patching import scope
 
 FIX = Fix(
@@ -76,11 +77,12 @@ def again_without_a_cache(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, *args, **kwargs)
         except _FAILS as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-            if not _needs_a_tuple(self, _hotfix_error, sys._getframe().f_back):
+            may_run_twice = restarts.may_run_twice(self, args, kwargs)
+            if not may_run_twice or not _needs_a_tuple(self, _hotfix_error, sys._getframe().f_back):
                 raise
             if kwargs.get("streamer") is not None:
-                kwargs["streamer"] = streamers.Rest(kwargs["streamer"], 1)  # it has got the prompt
-        with _given_none(self):
+                kwargs["streamer"] = restarts.Rest(kwargs["streamer"], 1)  # it has got the prompt
+        with restarts.changed(self, **{_ASKS: _does_not}):
             return original(self, *args, **kwargs)
 
     # Programs that need gradients call `generate.__wrapped__`, the function below `torch.no_grad`.
@@ -99,31 +101,28 @@ def without_a_cache(model: Any) -> Iterator[None]:
     """
     cls = type(model)
     reorder = getattr(cls, "_reorder_cache", None)
-    if _ASKS in vars(model) or reorder is None or _is_of_the_library(reorder) or not _knows_no_caches(cls, True):
+    if (
+        restarts.is_changed(model, _ASKS)
+        or reorder is None
+        or _is_of_the_library(reorder)
+        or not _knows_no_caches(cls, True)
+    ):
         yield
         return
-    with _given_none(model):
+    with restarts.changed(model, **{_ASKS: _does_not}):
         yield
 
 
-@contextmanager
-def _given_none(model: Any) -> Iterator[None]:
-    setattr(model, _ASKS, _does_not)  # this comes before the method of the class
-    try:
-        yield
-    finally:
-        delattr(model, _ASKS)
-
-
-def _does_not() -> bool:
-    return False
+def _does_not(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda: False
 
 
 def _needs_a_tuple(model: Any, error: BaseException, frame: Any) -> bool:
     """Whether a model was written for tuples, failed in its first step, and the program does not handle the error."""
     return (
         (knows_tuples_only(type(model)) or _is_all_its_own(type(model)))
-        and _ASKS not in vars(model)
+        and not restarts.is_changed(model, _ASKS)
+        and restarts.is_of_the_model(model, error, "prepare_inputs_for_generation")
         and _is_first_step(error)
         and not scope.is_handled(FIX.id, type(error), frame)
     )

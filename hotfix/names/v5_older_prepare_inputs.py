@@ -15,8 +15,8 @@ Here      If a step fails in this way, and the program does not handle the error
           4.57.6 passed: no positions that the caller has not passed, the ``cache_position`` of the new tokens, the
           mask, and pairs of keys and values for ``_reorder_cache``; a cache without a maximum gives None for it. The
           random generators are set back, and a streamer does not get a token twice. The error stays if the caller
-          passes a cache, an assistant, or a processor of logits or a stopping criterion that changes its own
-          attributes; and if the second run fails, too. The first step is computed twice; with the opt-in
+          passes a cache, an assistant, encoder outputs, a processor of logits or a stopping criterion, or has hooks in
+          the model; and if the second run fails, too. The first step is computed twice; with the opt-in
           ``v5-generate-position-ids``, the positions are not passed from the outset.
 """
 
@@ -31,7 +31,7 @@ from functools import partial, wraps
 from typing import Any, Callable, NamedTuple, Optional
 
 from hotfix.fix import Fix
-from hotfix.names import caches, streamers
+from hotfix.names import caches, restarts
 from hotfix.patching import asked, scope
 
 FIX = Fix(
@@ -73,19 +73,24 @@ def again_as_before(original: Callable[..., Any]) -> Callable[..., Any]:
     def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
         if asked.is_compiling() or not _is_older(type(self)):
             return original(self, *args, **kwargs)
-        begin = _Begin.now(self, kwargs)
+        begin = _Begin.now(self)
         try:
             return original(self, *args, **kwargs)
         except _FAILS as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
             generated = _generated(type(self), _hotfix_error)
-            is_ours = generated is not None and len(args) < 3 and begin.can_return(kwargs)  # a streamer may be the 8th
-            if not is_ours or scope.is_handled(FIX.id, type(_hotfix_error), sys._getframe().f_back):
+            is_ours = generated is not None and restarts.is_of_the_model(self, _hotfix_error, _PREPARE, _REORDER)
+            may_run_twice = begin is not None and not _is_led(kwargs) and restarts.may_run_twice(self, args, kwargs)
+            if (
+                not is_ours
+                or not may_run_twice
+                or scope.is_handled(FIX.id, type(_hotfix_error), sys._getframe().f_back)
+            ):
                 raise
-            begin.restore()
+            begin.restore()  # type: ignore[union-attr]
             if kwargs.get("streamer") is not None:
-                kwargs["streamer"] = streamers.Rest(kwargs["streamer"], 1 + (generated or 0))  # it has the prompt, too
+                kwargs["streamer"] = restarts.Rest(kwargs["streamer"], 1 + (generated or 0))  # it has the prompt, too
             try:
-                with _as_before(self, kwargs.get("attention_mask")):
+                with restarts.changed(self, **_makers(self, kwargs.get("attention_mask"))):
                     return original(self, *args, **kwargs)
             except _FAILS as _hotfix_error:  # the first one tells more
                 pass
@@ -186,17 +191,18 @@ class _Begin(NamedTuple):
     Attributes:
         of_torch: the state of the random generator of the CPU.
         of_devices: those of the other devices of the model's kind, and the function that sets them.
-        marks: a mark of each processor and criterion of the caller's.
     """
 
     of_torch: Any
     of_devices: Optional[tuple[Callable[..., Any], Any]]
-    marks: list[Any]
 
     @classmethod
-    def now(cls, model: Any, kwargs: dict[str, Any]) -> _Begin:
+    def now(cls, model: Any) -> Optional[_Begin]:
+        """The state of this moment; None for something that is no module of torch."""
         import torch
 
+        if not isinstance(model, torch.nn.Module):
+            return None
         of_devices = None
         kind = next((parameter.device.type for parameter in model.parameters()), "cpu")
         module: Any = None if kind in ("cpu", "meta") else getattr(torch, kind, None)
@@ -204,11 +210,7 @@ class _Begin(NamedTuple):
             of_devices = (module.set_rng_state_all, module.get_rng_state_all())
         elif hasattr(module, "get_rng_state"):
             of_devices = (module.set_rng_state, module.get_rng_state())
-        return cls(torch.get_rng_state(), of_devices, _marks(kwargs))
-
-    def can_return(self, kwargs: dict[str, Any]) -> bool:
-        """Whether the first run has changed nothing of the caller's that a second one reads."""
-        return not _is_led(kwargs) and self.marks == _marks(kwargs)
+        return cls(torch.get_rng_state(), of_devices)
 
     def restore(self) -> None:
         """Set the random generators back."""
@@ -223,17 +225,6 @@ class _Begin(NamedTuple):
 def _is_led(kwargs: dict[str, Any]) -> bool:
     """Whether the caller passes a cache, which the first run has filled, or an assistant that adds several tokens."""
     return any(kwargs.get(name) is not None and not isinstance(kwargs[name], tuple) for name in _LEADS)
-
-
-def _marks(kwargs: dict[str, Any]) -> list[Any]:
-    """The attributes of each processor and criterion of the caller's: the objects, and their lengths."""
-    marks = []
-    for name in ("logits_processor", "stopping_criteria"):
-        for each in kwargs.get(name) or ():
-            values = getattr(each, "__dict__", {})
-            sizes = {key: len(value) for key, value in values.items() if isinstance(value, (list, dict, set))}
-            marks.append((id(each), {key: id(value) for key, value in values.items()}, sizes))
-    return marks
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -253,37 +244,25 @@ def from_the_outset(model: Any, kwargs: dict[str, Any]) -> Iterator[None]:
     if not hasattr(type(model), _POSITIONS) or not _is_older(type(model)) or _is_led(kwargs):
         yield
         return
-    with _as_before(model, kwargs.get("attention_mask")):
+    with restarts.changed(model, **_makers(model, kwargs.get("attention_mask"))):
         yield
 
 
-@contextmanager
-def _as_before(model: Any, mask: Any) -> Iterator[None]:
-    """A model whose methods are called as in 4.57.6.
+def _makers(model: Any, mask: Any) -> dict[str, Callable[[Any], Callable[..., Any]]]:
+    """What makes the methods that are called as in 4.57.6, by their names.
 
     Args:
         model: the model.
         mask: the mask that the caller passed, or None.
     """
-    steps = _Steps(model, mask)
-    names = {_POSITIONS: _no_positions, _PREPARE: steps.around(getattr(model, _PREPARE))}
+    makers: dict[str, Any] = {_POSITIONS: _no_positions, _PREPARE: _Steps(model, mask).around}
     if _code(type(model), _REORDER) is not None:
-        names[_REORDER] = _with_pairs(getattr(model, _REORDER))
-    before = {name: vars(model)[name] for name in names if name in vars(model)}
-    for name, method in names.items():
-        setattr(model, name, method)
-    try:
-        yield
-    finally:
-        for name in names:
-            if name in before:
-                setattr(model, name, before[name])
-            else:
-                delattr(model, name)
+        makers[_REORDER] = _with_pairs
+    return makers
 
 
-def _no_positions(*args: Any, **kwargs: Any) -> None:
-    return None
+def _no_positions(original: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **kwargs: None
 
 
 class _Steps:
