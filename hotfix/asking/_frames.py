@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, Optional, Union
 
 from ._bytecode import CALLS, Code
-from ._handlers import Error, Fate, Walk, looking_up
+from ._handlers import Error, Fate, Walk, has_a_manager, looking_up
 
 _MACHINERY = {
     *("importlib", "importlib._bootstrap", "importlib._bootstrap_external", "importlib.metadata", "importlib.util"),
@@ -19,7 +19,7 @@ _MACHINERY = {
 # Functions with handlers that do not count: their caller decides.
 _TRANSPARENT = {
     *(("runpy", ""), ("unittest.loader", ""), ("transformers.dynamic_module_utils", "check_imports")),
-    # They run a command. Their handlers end the program, and their context closes files that the command has opened.
+    # They run a command. Their handlers end the program.
     *(("click.core", "main"), ("typer.core", "_main")),
 }
 # Functions that expect an error whose class is not in the code.
@@ -161,6 +161,8 @@ def is_handled(
             continue
         module, function = _module(frame), frame.f_code.co_name
         if (module, function) in _EXPECTING or (module == "importlib.util" and function == "find_spec"):
+            return True
+        if module == "click.core" and any(kind is not None and has_a_manager(frame, kind) for kind in errors):
             return True
         if module in _MACHINERY or (module, "") in _TRANSPARENT or (module, function) in _TRANSPARENT:
             if function == "_handle_fromlist":

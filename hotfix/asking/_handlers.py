@@ -251,10 +251,22 @@ class Walk:
             source = code.call(source)[0]
         if count == 0 or (source >= 0 and code.variable(source) == state.bound):
             return state.handled[-1] if state.handled else state.error
-        value = self.value(source, of_now=is_made)  # a variable that is raised itself may be assigned on the way there
+        if not is_made and code.name(source).startswith("LOAD_FAST"):
+            return self._assigned(code.variable(source))  # on the way there, so that its present value is none
+        value = self.value(source, of_now=is_made or "DEREF" in code.name(source))
         if isinstance(value, type) and issubclass(value, BaseException):
             return value
         return _Made if is_made and isinstance(value, types.FunctionType) else None
+
+    def _assigned(self, variable: tuple[str, int]) -> Error:
+        """The class of the error that a local variable gets, if there is only one."""
+        code, kinds = self._code, set()
+        for at in range(0, len(code.raw), 2):
+            if code.name(at).startswith("STORE_FAST") and code.variable(at, stores=True) == variable:
+                source = code.pushed_by(at)
+                kinds.add(self.value(code.call(source)[0]) if code.name(source) in CALLS else None)
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return kind if isinstance(kind, type) and issubclass(kind, BaseException) else None
 
     # -- context managers ----------------------------------------------------------------------------------------------
 
@@ -305,8 +317,16 @@ _RESUMED = "datasets."
 """A package whose generators yield progress in a handler and raise when they are resumed, which they always are."""
 _OF_FILES = ("bz2", "codecs", "gzip", "io", "lzma", "os", "tempfile", "unittest.mock")
 """Modules whose functions open files, or replace an attribute for a while: leaving a file or a patch stops no error."""
+_OF_STEPS = ("compute_loss_context_manager", "autocast_smart_context_manager")
+"""Methods of the library's Trainer that make a context manager; an override may return one that handles errors."""
 _OF_TESTS = ("_pytest.python_api", "_pytest.raises", "unittest.case")
 _WITH_A_NAME = ("NAME", "GLOBAL", "ATTR", "METHOD")
+
+
+def has_a_manager(frame: types.FrameType, error: type[BaseException]) -> bool:
+    """Whether a command of click has entered a context manager that handles an error, with ``ctx.with_resource``."""
+    contexts = [value for value in frame.f_locals.values() if type(value).__module__ == "click.core"]
+    return any("_exit_stack" in _own(each) and _object_stops(each, error)[1] in _HANDLERS for each in contexts)
 
 
 def looking_up(names: dict[str, Any], local: Optional[dict[str, Any]] = None) -> Callable[[str], Any]:
@@ -344,9 +364,14 @@ def _object_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
     """Whether a context manager that exists stops errors (None if unknown), and how."""
     if value is _UNKNOWN:
         return None, "manager"
+    if type(value).__module__ == "click.core":  # a Context, which hands errors to what was entered on it
+        return _object_stops(_own(value).get("_exit_stack", _UNKNOWN), error)
     made = getattr(value, "func", None)
     if isinstance(value, _GENERATED) and isinstance(made, types.FunctionType):
-        return _as_given(_generator_stops(made, error), getattr(value, "args", ()), error)
+        return _as_given(_generator_stops(made.__code__, made.__globals__, error), getattr(value, "args", ()), error)
+    entered = getattr(getattr(value, "gen", None), "gi_frame", None) if isinstance(value, _GENERATED) else None
+    if entered is not None:  # what made it is forgotten
+        return _as_given(_generator_stops(entered.f_code, entered.f_globals, error), entered.f_locals.values(), error)
     if isinstance(value, _STACKS):
         callbacks = [entry[1] for entry in list(getattr(value, "_exit_callbacks", ()))]
         for callback in callbacks:
@@ -373,25 +398,26 @@ def _made_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
     if getattr(value, "__module__", "") in _OF_FILES:
         return False, ""
     if isinstance(made, types.FunctionType):  # contextlib.contextmanager
-        return _generator_stops(made, error)
-    is_named = isinstance(value, types.FunctionType) and not _is_of_training(value) and _speaks_of(value, error)
-    return None, "named" if is_named else "manager"
+        return _generator_stops(made.__code__, made.__globals__, error)
+    if isinstance(value, types.FunctionType):
+        if str(value.__module__).partition(".")[0] in ("transformers", "accelerate"):
+            return None, "manager"  # of a step of the library's Trainer: autocast, and other things of torch
+        if value.__name__ in _OF_STEPS or _speaks_of(value, error):
+            return None, "named"
+    return None, "manager"
 
 
-def _is_of_training(function: types.FunctionType) -> bool:
-    """Whether a function makes the context of a step of the library's Trainer: autocast, and other things of torch."""
-    return str(function.__module__).partition(".")[0] in ("transformers", "accelerate")
-
-
-def _generator_stops(function: types.FunctionType, error: Error) -> tuple[Optional[bool], str]:
+def _generator_stops(code: types.CodeType, names: dict[str, Any], error: Error) -> tuple[Optional[bool], str]:
     """Whether a function under `contextlib.contextmanager` stops an error that its ``yield`` raises."""
-    inner = Code(function.__code__)
-    walk = Walk(inner, looking_up(function.__globals__))
+    inner = Code(code)
+    walk = Walk(inner, looking_up(names))
     for at in range(0, len(inner.raw), 2):
         if inner.name(at) == "YIELD_VALUE":
-            caught = walk.fate(at, error).caught
-            if caught:
-                kinds = {how for how, _ in caught}
+            fate = walk.fate(at, error)
+            if any(other is not error for other in fate.escapes):
+                return None, "named"  # it converts the error, for a handler that waits for another one
+            if fate.caught:
+                kinds = {how for how, _ in fate.caught}
                 return None, next(how for how in (*_HANDLERS, "manager") if how in kinds)
     return False, ""
 
@@ -425,9 +451,12 @@ def _class_stops(kind: type, error: Error) -> tuple[Optional[bool], str]:
                 how = how or "manager"
             elif code.object.co_consts[code.argument(source)]:
                 how = "broad"
-    if not how:
+    raises = any(code.name(at) == "RAISE_VARARGS" for at in range(0, len(code.raw), 2))
+    if not how and not raises:
         return False, ""
-    return None, "named" if _speaks_of(leave, error, kind) else how
+    if _speaks_of(leave, error, kind):
+        return None, "named"
+    return (None, how) if how else (False, "")
 
 
 def _speaks_of(
