@@ -7,9 +7,10 @@ Cause     The default of ``return_dict`` was changed: the result is a ``BatchEnc
 Releases  5.0.0 and later
 Upstream  transformers#41626, transformers#42567 (by design)
 Here      An object that the method of a tokenizer has returned, without ``return_dict``, answers for the attributes of
-          its ids, and ``generate`` takes the ids from it, as 4.57.6 did; both only where the program would end. Length,
-          index, loop and ``decode`` are those of the object: ``v5-apply-chat-template-returns-dict``, if it is asked
-          for, changes these too. A call of the model, ``model(input_ids)``, and functions of torch raise as before.
+          its ids, and ``generate`` takes the ids from it, as 4.57.6 did; both only where the program would end. From
+          then on length, index, loop and ``in`` are those of the ids, too; before, and for ``decode``, those of the
+          object: ``v5-apply-chat-template-returns-dict``, if it is asked for, changes these from the outset. A call of
+          the model, ``model(input_ids)``, and functions of torch raise as before.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from __future__ import annotations
 import ast
 import sys
 import types
-from functools import wraps
+from collections.abc import Iterator
+from copyreg import __newobj__  # type: ignore[attr-defined]
+from functools import cache, wraps
 from typing import Any, Callable, Optional
 from weakref import WeakValueDictionary
 
@@ -88,6 +91,7 @@ def answering(original: Callable[..., Any]) -> Callable[..., Any]:
             if frame is None or not hasattr(ids, item) or not asked.would_end(AttributeError, frame, item):
                 raise
             asked.note(f"{BASE}:BatchEncoding.{item}", FIX.id, frame)
+        _becomes_ids(self)
         return getattr(ids, item)
 
     return __getattr__
@@ -129,7 +133,41 @@ def _is_of_ids(value: Any) -> bool:
 
 
 def _ids(value: Any) -> Any:
-    return value.data["input_ids"] if _is_of_ids(value) else value
+    if not _is_of_ids(value):
+        return value
+    _becomes_ids(value)
+    return value.data["input_ids"]
+
+
+def _becomes_ids(value: Any) -> None:
+    """Give the object the length, the items and the loop of its ids; its keys and texts stay."""
+    kind: Any = type(value)
+    if kind.__name__ == "BatchEncoding":
+        value.__class__ = _like_ids(kind)
+
+
+@cache
+def _like_ids(kind: Any) -> Any:
+    class BatchEncodingLikeIds(kind):  # type: ignore[misc]
+        """The result of ``apply_chat_template`` in a program that uses it as ids."""
+
+        def __len__(self) -> int:
+            return len(self.data["input_ids"])
+
+        def __iter__(self) -> Iterator[Any]:
+            return iter(self.data["input_ids"])
+
+        def __contains__(self, item: Any) -> bool:
+            return item in (self.data if isinstance(item, str) else self.data["input_ids"])
+
+        def __getitem__(self, item: Any) -> Any:
+            return super().__getitem__(item) if isinstance(item, str) else self.data["input_ids"][item]
+
+        def __reduce__(self) -> Any:
+            """Copy and pickle it as the object that it was."""
+            return __newobj__, (kind,), self.__getstate__()
+
+    return BatchEncodingLikeIds
 
 
 def _outside(frame: Optional[types.FrameType]) -> Optional[types.FrameType]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dis
 import enum
+import inspect
 import sys
 import types
+from collections.abc import Iterable
 from typing import Any
 
 from . import scope
@@ -55,60 +57,83 @@ class _Mark(enum.Enum):
     """What is known of a value on the stack that does not come from an argument."""
 
     READS = enum.auto()  # a function or method that only reads its arguments
+    KEEPS = enum.auto()  # a method that stores them
     MODULE = enum.auto()  # a module, whose functions only read unless their names end in "_"
 
 
 _READ = frozenset(
-    [
-        "abs",
-        "bool",
-        "enumerate",
-        "float",
-        "format",
-        "getattr",
-        "hasattr",
-        "id",
-        "int",
-        "isinstance",
-        "iter",
-        "len",
-        "list",
-        "max",
-        "min",
-        "next",
-        "print",
-        "range",
-        "repr",
-        "reversed",
-        "round",
-        "sorted",
-        "str",
-        "sum",
-        "tuple",
-        "type",
-        "zip",
-    ]
+    {
+        *(
+            "abs",
+            "bool",
+            "enumerate",
+            "float",
+            "format",
+            "getattr",
+            "hasattr",
+            "id",
+            "int",
+            "isinstance",
+            "iter",
+            "len",
+        ),
+        *("list", "max", "min", "next", "print", "range", "repr", "reversed", "round", "sorted", "str", "sum", "tuple"),
+        *("type", "zip"),
+    }
 )
-_READ_BY_METHODS = frozenset(["append", "debug", "error", "extend", "info", "insert", "put", "warning", "write"])
+_KEEPING = frozenset(("append", "extend", "insert", "put"))
+_READ_BY_METHODS = _KEEPING | {"debug", "error", "info", "warning", "write"}
+_CHANGING = frozenset(
+    {
+        *(
+            "add",
+            "append",
+            "clear",
+            "discard",
+            "extend",
+            "insert",
+            "pop",
+            "popitem",
+            "register_hook",
+            "remove",
+            "reverse",
+        ),
+        *("setdefault", "sort", "update", "__setattr__", "__setitem__"),
+    }
+)
+"""Methods that change what they belong to: a list or a dictionary that a hook was given, or a gradient."""
 _MODULES = frozenset(("torch", "math"))
 
 
 def _writes(code: types.CodeType) -> bool:
     """Whether a hook may write into its arguments but the module: ``output *= 2``, ``scale(output)``, ``out=``.
 
-    The instructions are followed in their order, with the argument that each value on the stack comes from.
+    The instructions are followed in their order, with the argument that each value on the stack comes from. A variable
+    that once had an argument keeps it, and so does one that gets a value from a statement that uses an argument.
     """
     if any(isinstance(constant, tuple) and "out" in constant for constant in code.co_consts):
         return True
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    known: dict[str, Any] = {name: name for name in names[2 if names[:1] == ("self",) else 1 :]}
-    if known.keys() & set(code.co_cellvars):  # a function in the hook may write into it
+    variable = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + variable]
+    given = names[2 if names[:1] == ("self",) else 1 :]
+    if set(given) & set(code.co_cellvars):  # a function in the hook may write into it
         return True
-    stack: list[Any] = []
+    walk = _Walk(given)
     try:
-        return any(_step(instruction, stack, known) for instruction in dis.get_instructions(code))
+        return any(map(walk.step, dis.get_instructions(code))) or (walk.keeps and _changes_something(code))
     except IndexError:  # a jump has left more on the stack than the order of the instructions shows
         return True
+
+
+def _changes_something(code: types.CodeType) -> bool:
+    """Whether code changes anything in place, which may be what it has stored before."""
+    inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    names = [name for name in code.co_names if name.endswith("_") and not name.endswith("__")]
+    changes = (
+        each.opname.startswith("INPLACE_") or (each.opname == "BINARY_OP" and each.argrepr.endswith("="))
+        for each in dis.get_instructions(code)
+    )
+    return bool(set(names) - {"requires_grad_"}) or any(changes) or any(map(_changes_something, inner))
 
 
 _IS_3_11 = sys.version_info[:2] == (3, 11)
@@ -120,51 +145,101 @@ _CALLS = frozenset(
 """The instructions that call a function, with it and its arguments on the stack."""
 
 
-def _step(instruction: dis.Instruction, stack: list[Any], known: dict[str, Any]) -> bool:
-    """Follow one instruction; True if it writes into an argument."""
-    name, value = instruction.opname, instruction.argval
-    if "_FAST" in name and "STORE" not in name and "LOAD" in name:
-        stack += [known.get(constant) for constant in (value if isinstance(value, tuple) else (value,))]
-    elif name == "STORE_FAST":
-        known[value] = stack.pop()
-    elif name == "STORE_FAST_STORE_FAST":
-        known[value[0]], known[value[1]] = stack.pop(), stack.pop()
-    elif name == "STORE_FAST_LOAD_FAST":
-        known[value[0]] = stack.pop()
-        stack.append(known.get(value[1]))
-    elif name in ("COPY", "DUP_TOP"):
-        stack.append(stack[-(instruction.arg or 1)])
-    elif name == "DUP_TOP_TWO":
-        stack += stack[-2:]
-    elif name in ("SWAP", "ROT_TWO"):
-        other = -(instruction.arg or 2)
-        stack[-1], stack[other] = stack[other], stack[-1]
-    elif name == "ROT_THREE":
-        stack[-3:] = [stack[-1], *stack[-3:-1]]
-    elif name in ("STORE_SUBSCR", "STORE_SLICE"):
-        container = stack[-2 if name == "STORE_SUBSCR" else -3]
-        del stack[-3 if name == "STORE_SUBSCR" else -4 :]
-        return isinstance(container, str)
-    elif name == "STORE_ATTR":
-        owner = stack[-1]
-        del stack[-2:]
+class _Walk:
+    """The instructions of a hook in their order.
+
+    Attributes:
+        known: the argument that each variable comes from.
+        stack: those of the values on the stack.
+        used: the last argument that the present statement has used.
+        keeps: whether an argument was stored in something else.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.known: dict[str, Any] = {name: name for name in names}
+        self.stack: list[Any] = []
+        self.used: Any = None
+        self.keeps = False
+
+    def step(self, instruction: dis.Instruction) -> bool:
+        """Follow one instruction; True if it writes into an argument."""
+        name, value, stack = instruction.opname, instruction.argval, self.stack
+        if name == "STORE_FAST":
+            self._store(value)
+        elif name == "STORE_FAST_STORE_FAST":
+            self._store(value[0])
+            self._store(value[1])
+        elif name == "STORE_FAST_LOAD_FAST":
+            self._store(value[0])
+            self._load(value[1])
+        elif "_FAST" in name and "LOAD" in name:
+            for variable in value if isinstance(value, tuple) else (value,):
+                self._load(variable)
+        elif name in ("COPY", "DUP_TOP"):
+            stack.append(stack[-(instruction.arg or 1)])
+        elif name == "DUP_TOP_TWO":
+            stack += stack[-2:]
+        elif name in ("SWAP", "ROT_TWO"):
+            other = -(instruction.arg or 2)
+            stack[-1], stack[other] = stack[other], stack[-1]
+        elif name == "ROT_THREE":
+            stack[-3:] = [stack[-1], *stack[-3:-1]]
+        elif name in ("STORE_SUBSCR", "STORE_SLICE"):
+            count = 3 if name == "STORE_SUBSCR" else 4
+            return self._store_in(stack[1 - count], stack[-count], count)
+        elif name == "STORE_ATTR":
+            return self._store_in(stack[-1], stack[-2], 2)
+        elif name in ("DELETE_SUBSCR", "DELETE_ATTR"):
+            owner = stack[-2 if name == "DELETE_SUBSCR" else -1]
+            del stack[-2 if name == "DELETE_SUBSCR" else -1 :]
+            return isinstance(owner, str)
+        else:
+            if name.startswith(("STORE_GLOBAL", "STORE_DEREF", "STORE_NAME")):
+                self.keeps = self.keeps or isinstance(stack[-1], str)
+            if name in _CALLS and _keeps_an_argument(instruction, stack):
+                self.keeps = True
+            return _other_step(instruction, stack)
+        return False
+
+    def _load(self, name: str) -> None:
+        root = self.known.get(name)
+        self.used = root if isinstance(root, str) else self.used
+        self.stack.append(root)
+
+    def _store(self, name: str) -> None:
+        value = self.stack.pop()
+        before = self.known.get(name)
+        if not isinstance(value, str):
+            value = before if isinstance(before, str) else (value if self.used is None else self.used)
+        self.known[name] = value
+        self.used = None
+
+    def _store_in(self, owner: Any, value: Any, count: int) -> bool:
+        del self.stack[-count:]
+        self.keeps = self.keeps or isinstance(value, str)
+        self.used = None
         return isinstance(owner, str)
-    else:
-        return _other_step(instruction, stack)
-    return False
+
+
+def _keeps_an_argument(instruction: dis.Instruction, stack: list[Any]) -> bool:
+    """Whether a call puts an argument into a container: ``kept.append(output)``."""
+    effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+    called = stack[effect - 1 :] if effect < 0 else []
+    return _Mark.KEEPS in called and any(isinstance(root, str) for root in called)
 
 
 def _other_step(instruction: dis.Instruction, stack: list[Any]) -> bool:
     name, effect = instruction.opname, dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
     if name in ("LOAD_ATTR", "LOAD_METHOD"):
         owner, attribute = stack[-1], str(instruction.argval)
-        is_written = attribute.endswith("_") and attribute != "requires_grad_"
+        is_written = attribute.endswith("_") and not attribute.endswith("__") and attribute != "requires_grad_"
         if isinstance(owner, str):
             is_copy = not effect and attribute in ("clone", "new_zeros", "shape")
             stack[-1:] = [owner, _Mark.READS] if effect else [None if is_copy else owner]
-            return is_written
+            return is_written or attribute in _CHANGING
         reads = attribute in _READ_BY_METHODS or (owner is _Mark.MODULE and not is_written)
-        stack[-1:] = [_Mark.READS if reads else None] * (1 + effect)
+        mark = _Mark.KEEPS if attribute in _KEEPING else _Mark.READS
+        stack[-1:] = [mark if reads else None] * (1 + effect)
         return False
     if name == "LOAD_GLOBAL":
         reads, is_module = instruction.argval in _READ, instruction.argval in _MODULES
@@ -183,7 +258,8 @@ def _other_step(instruction: dis.Instruction, stack: list[Any]) -> bool:
         gone = stack[effect - 1 :] if len(stack) > -effect else stack[effect:]
         if len(stack) < -effect:
             raise IndexError
-        if name in _CALLS and _Mark.READS not in gone and any(isinstance(root, str) for root in gone):
+        reads = _Mark.READS in gone or _Mark.KEEPS in gone
+        if name in _CALLS and not reads and any(isinstance(root, str) for root in gone):
             return True
         del stack[effect:]
         if name != "POP_TOP" and not name.startswith(("POP_JUMP", "STORE_", "RETURN", "END_", "JUMP")) and stack:

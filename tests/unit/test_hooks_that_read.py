@@ -20,6 +20,9 @@ READS = (
     "first = output[0].detach()\n    kept.append(first.view(-1)[:10].tolist())",
     'kept["k"] = output.detach().clone()',
     "output.requires_grad_(True)",
+    "module.kept = output",
+    'rows = output["logits"].shape[0]\n    sizes.append(rows)',
+    "kept.append(output.loss.item())",
 )
 WRITES = (
     "output *= 2",
@@ -42,6 +45,15 @@ WRITES = (
     "for states in (output, args[0]):\n        states /= 3",
     "(lambda states: states.mul_(2))(output)",
     "scale = lambda: output.mul_(2)\n    scale()",
+    "if module.training:\n        loss = output.loss\n    else:\n        loss = None\n    if loss:\n        loss /= 4",
+    "loss = output.loss if module.training else None\n    if loss is not None:\n        loss.div_(4)",
+    "output.update(loss=0)",
+    'output["past"].append(1)',
+    "args[0].reverse()",
+    'del output["logits"]',
+    "module.kept = output\n    module.kept.loss /= 2",
+    "kept.append(output.loss)\n    kept[0].mul_(2)",
+    "output.loss.register_hook(scale)",
 )
 
 
