@@ -2,8 +2,8 @@
 
 Symptom   ``TypeError: GenerationMixin._get_initial_cache_position() takes 3 positional arguments but 4 were given``
           from a ``_sample`` for 4.52 and later (MOSS-TTSD); ``TypeError: isin() received an invalid combination of
-          arguments - got (test_elements=int, …`` or ``AttributeError: 'int' object has no attribute 'device'`` from
-          a ``generate`` of one's own of before 4.41 (XTTS).
+          arguments - got (test_elements=int, …``, and since 4.45.0 that a number has no ``device``, from a ``generate``
+          of one's own of before 4.41 (XTTS).
 Cause     The first wants the tokens in place of their length and device. The second wants the ids of the padding and of
           the end as tensors, where it took numbers.
 Releases  4.46.1 to 4.51.3; 4.41.0 to 4.46.3
