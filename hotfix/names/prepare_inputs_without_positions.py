@@ -80,8 +80,7 @@ def without_positions(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def prepare(*args: Any, **kwargs: Any) -> Any:
-        kwargs.pop("cache_position", None)
-        return method(*args, **kwargs)
+        return method(*args, **{name: value for name, value in kwargs.items() if name != "cache_position"})
 
     return prepare
 
