@@ -74,7 +74,7 @@ def is_of_the_model(model: Any, error: BaseException, *methods: str) -> bool:
         module = str(frame.f_globals.get("__name__"))
         if module == LIBRARY:
             called, is_called = None, True
-        elif is_called and called is None and not module.startswith("hotfix."):
+        elif is_called and called is None and (not module.startswith("hotfix.") or module.startswith("hotfix.proofs.")):
             called = frame
     if called is None:
         return False
