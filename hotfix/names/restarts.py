@@ -1,4 +1,4 @@
-"""What the fixes share that start ``generate()`` again after a step of older remote code has failed."""
+"""Helpers of the fixes that start ``generate()`` again after a step of older remote code has failed."""
 
 from __future__ import annotations
 

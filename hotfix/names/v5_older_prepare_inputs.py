@@ -255,7 +255,9 @@ def _makers(model: Any, mask: Any) -> dict[str, Callable[[Any], Callable[..., An
         model: the model.
         mask: the mask that the caller passed, or None.
     """
-    makers: dict[str, Any] = {_POSITIONS: _no_positions, _PREPARE: _Steps(model, mask).around}
+    makers: dict[str, Any] = {_PREPARE: _Steps(model, mask).around}
+    if hasattr(type(model), _POSITIONS):  # from 5.3.0 on
+        makers[_POSITIONS] = _no_positions
     if _code(type(model), _REORDER) is not None:
         makers[_REORDER] = _with_pairs
     return makers
