@@ -29,6 +29,8 @@ from functools import cache, wraps
 from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
+from hotfix.names import tuple_model_given_a_cache as of_tuples
+from hotfix.names import v5_older_prepare_inputs as of_older
 from hotfix.patching import asked
 
 FIX = Fix(
@@ -171,9 +173,6 @@ def _inherited() -> Any:
         """`GenerationMixin`, for models that were built before their class inherited from it."""
 
         def generate(self, *args: Any, **kwargs: Any) -> Any:
-            from hotfix.names import tuple_model_given_a_cache as of_tuples
-            from hotfix.names import v5_older_prepare_inputs as of_older
-
             if vars(self).get("generation_config") is None:
                 self.generation_config = _configuration_for(self)
             with of_tuples.without_a_cache(self), of_older.from_the_outset(self, kwargs):
