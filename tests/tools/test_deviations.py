@@ -9,6 +9,7 @@ import pytest
 
 from tests import drawn
 from tests.tools import planted_harms
+from tests.working.loading.test_saved_armed import WAYS
 from tools import evidence, matrix
 from tools.deviations import judge
 from tools.deviations.judge import Run, judged
@@ -48,6 +49,24 @@ def test_a_sample_of_the_table_holds(cell, tmp_path):
     programs = [program for program in sampled() if program.cell.path == cell]
     verdicts = table.Table(every, table.Book(tmp_path)).try_cell(programs)
     assert not [f"{program}: {verdict.detail}" for program, verdict in verdicts if verdict.result == judge.HARM]
+
+
+def test_what_is_saved_armed_is_read_by_the_release_for_every_fix_of_files():
+    """A5: a program of the table, or files of two releases in ``tests/working/loading/test_saved_armed.py``."""
+    table = table_of()
+    every, fixes = table.default_on(lambda problem: None)
+    folders = {cell.fix.id: table.folder_of(cell.module) for cell in every}
+    of_files = {fix.id for fix in fixes if folders.get(fix.id) in ("loading", "processing")}
+    in_files = {name for fixes, *_ in WAYS for name in fixes.split(",")}
+    book = table.Book()
+    in_table = {name for name in of_files if any(map(_was_read, book.entries(name).values()))}
+    assert of_files - in_files - in_table == set()
+    assert len(of_files) > 60
+
+
+def _was_read(programs):
+    entry = programs.get("written-by-this-release") or programs.get("written-by-this-release @ unaffected")
+    return entry is not None and entry["result"] not in (judge.ABSENT, judge.HARM)
 
 
 @pytest.mark.testbed

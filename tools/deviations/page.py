@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ SIGNS = {
     judge.HARM: "**X**",
     judge.ABSENT: "·",
 }
+_COPIES = ("first-copied-from-source", "last-copied-from-source")
+_ALONE = "the fix repairs one function here"
 _WORST = (judge.HARM, judge.UNCLEAR, judge.PARTLY, judge.REPAIRED, judge.LEFT_ALONE, judge.SAME, judge.ABSENT)
 
 
@@ -65,18 +67,51 @@ def rendered(book: table.Book, fixes: Sequence[Fix], every: Sequence[matrix.Cell
         for fix in own:
             signs = [_cell(results[fix.id], name) for name in columns]
             lines.append(f"| `{fix.id}` | {', '.join(results[fix.id])} | {' | '.join(signs)} |")
+    lines += ["", *_several_places(results)]
     lines += ["", "## Differences", ""]
     for fix in tried:
         for release, programs in results[fix.id].items():
             for name, entry in programs.items():
                 if entry["result"] in (judge.HARM, judge.UNCLEAR):
-                    detail = entry["detail"].replace("|", "\\|").replace("<", "\\<").replace("\n", " ")
-                    lines.append(f"- `{fix.id}`, {release}, `{name}`: {entry['result']}: {detail}")
+                    lines.append(f"- `{fix.id}`, {release}, `{name}`: {entry['result']}: {_as_text(entry['detail'])}")
     if lines[-1] == "":
         lines.append("None.")
     lines += ["", "## Why a deviation does not apply", "", "| reason | programs |", "| --- | ---: |"]
     lines += [f"| {reason.replace('|', chr(92) + '|')} | {count} |" for reason, count in reasons.most_common()]
     return "\n".join(lines) + "\n"
+
+
+def _several_places(results: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    """The fixes that repair several functions, and their results where one of them is not the release's own."""
+    yield from (
+        "## Repairs in several places",
+        "",
+        "These fixes repair several functions of a release. In these programs the first or the last of them is a",
+        "copy, as of a tool that executes the release's source again, so that hotfix cannot repair it. *Left alone*",
+        "and *as stock*: the other places give what the release gives, too. *Repaired*: they are right without it.",
+        "",
+        "| fix | releases | the first is a copy | the last is a copy |",
+        "| --- | --- | --- | --- |",
+    )
+    for fix, releases in results.items():
+        first, last = (_of_copies(releases, name) for name in _COPIES)
+        if first or last:
+            yield f"| `{fix}` | {', '.join(releases)} | {first} | {last} |"
+
+
+def _of_copies(releases: dict[str, Any], deviation: str) -> str:
+    """The results of a deviation in all releases, without those that have one place only."""
+    entries = (programs.get(deviation, {"result": judge.ABSENT, "detail": _ALONE}) for programs in releases.values())
+    several = [entry for entry in entries if entry.get("detail") != _ALONE]
+    return ", ".join(dict.fromkeys(f"{entry['result']}{_reason(entry)}" for entry in several))
+
+
+def _reason(entry: dict[str, Any]) -> str:
+    return f" ({_as_text(entry['detail'])})" if entry["result"] in (judge.ABSENT, judge.UNCLEAR) else ""
+
+
+def _as_text(detail: str) -> str:
+    return detail.replace("|", "\\|").replace("<", "\\<").replace("\n", " ")
 
 
 def _cell(releases: dict[str, Any], deviation: str) -> str:
