@@ -17,7 +17,7 @@ from functools import wraps
 from typing import Any, Callable
 
 from hotfix.fix import Fix
-from hotfix.names import overrides
+from hotfix.names import overrides, restarts
 from hotfix.patching import asked
 
 FIX = Fix(
@@ -49,15 +49,8 @@ def for_methods_that_take_none(original: Callable[..., Any]) -> Callable[..., An
     def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
         if asked.is_compiling() or not _takes_none(self) or not overrides.would_end(TypeError):
             return original(self, *args, **kwargs)
-        own = vars(self).get(_NAME)
-        setattr(self, _NAME, without_positions(getattr(self, _NAME)))
-        try:
+        with restarts.changed(self, **{_NAME: without_positions}):
             return original(self, *args, **kwargs)
-        finally:
-            if own is None:
-                delattr(self, _NAME)
-            else:
-                setattr(self, _NAME, own)
 
     # Programs that need gradients call `generate.__wrapped__`, the function below `torch.no_grad`.
     generate.__wrapped__ = getattr(original, "__wrapped__", original)

@@ -79,14 +79,15 @@ def again_as_before(original: Callable[..., Any]) -> Callable[..., Any]:
         except _FAILS as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
             generated = _generated(type(self), _hotfix_error)
             is_ours = generated is not None and restarts.is_of_the_model(self, _hotfix_error, _PREPARE, _REORDER)
-            may_run_twice = begin is not None and not _is_led(kwargs) and restarts.may_run_twice(self, args, kwargs)
+            may_run_twice = not _is_led(kwargs) and restarts.may_run_twice(self, args, kwargs)
             if (
-                not is_ours
+                begin is None
+                or not is_ours
                 or not may_run_twice
                 or scope.is_handled(FIX.id, type(_hotfix_error), sys._getframe().f_back)
             ):
                 raise
-            begin.restore()  # type: ignore[union-attr]
+            begin.restore()
             if kwargs.get("streamer") is not None:
                 kwargs["streamer"] = restarts.Rest(kwargs["streamer"], 1 + (generated or 0))  # it has the prompt, too
             try:

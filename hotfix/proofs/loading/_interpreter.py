@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 
@@ -14,7 +15,7 @@ def results(program: str, package: str, broken: str) -> dict[str, torch.Tensor]:
     """The numbers that a program prints as JSON, by name.
 
     Args:
-        program: its text; hotfix is armed first where this process has armed it.
+        program: its text.
         package: name of the package.
         broken: the text that is executed when the package is imported.
 
@@ -24,16 +25,30 @@ def results(program: str, package: str, broken: str) -> dict[str, torch.Tensor]:
     with TemporaryDirectory() as folder:
         Path(folder, package).mkdir()
         Path(folder, package, "__init__.py").write_text(broken)
-        path = os.pathsep.join([folder, *(entry for entry in sys.path if entry)])
-        arm = "import hotfix.auto\n" if "hotfix.auto" in sys.modules else ""
-        done = subprocess.run(
-            [sys.executable, "-c", arm + program],
-            env={**os.environ, "PYTHONPATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return {name: torch.tensor(value) for name, value in printed(program, folder).items()}
+
+
+def printed(program: str, folder: str) -> dict[str, Any]:
+    """What a program prints as JSON in its last line; hotfix is armed first where this process has armed it.
+
+    Args:
+        program: its text.
+        folder: a folder of packages that it imports before all others.
+
+    Raises:
+        RuntimeError: the program has failed; the message is the last line of its error output.
+    """
+    path = os.pathsep.join([folder, *(entry for entry in sys.path if entry)])
+    arm = "import hotfix.auto\n" if "hotfix.auto" in sys.modules else ""
+    done = subprocess.run(
+        [sys.executable, "-c", arm + program],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    return {name: torch.tensor(value) for name, value in json.loads(done.stdout.strip().splitlines()[-1]).items()}
+    values: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return values

@@ -1,15 +1,12 @@
 """A fresh interpreter in which the compiled part of flash-attn lacks a symbol imports a Llama and runs it."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
 
 from hotfix.loading.flash_attn_broken_binary_breaks_import import FIX
+from hotfix.proofs.loading._interpreter import printed
 from hotfix.proofs.testbed import Target, Testbed
 
 BROKEN = 'raise ImportError("flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE")'
@@ -40,19 +37,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits without flash-attn, and whether a request for it is refused."""
     with TemporaryDirectory() as folder:
         Path(folder, "flash_attn_2_cuda.py").write_text(BROKEN)
-        path = os.pathsep.join([folder, *(entry for entry in sys.path if entry)])
-        arm = "import hotfix.auto\n" if "hotfix.auto" in sys.modules else ""
-        done = subprocess.run(
-            [sys.executable, "-c", arm + USER],
-            env={**os.environ, "PYTHONPATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        raise ImportError(done.stderr.strip().splitlines()[-1])
-    results = json.loads(done.stdout[done.stdout.index("{") :])  # after any other output
+        results = printed(USER, folder)
     return {
         "eager": torch.tensor(results["eager"]),
         "sdpa": torch.tensor(results["sdpa"]),

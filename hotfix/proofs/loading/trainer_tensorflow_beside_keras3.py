@@ -1,15 +1,12 @@
 """A fresh interpreter that finds TensorFlow and Keras 3, as far as the library can see, imports the Trainer."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
 
 from hotfix.loading.trainer_tensorflow_beside_keras3 import FIX
+from hotfix.proofs.loading._interpreter import printed
 from hotfix.proofs.testbed import Target, Testbed
 
 PACKAGES = {
@@ -52,18 +49,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
                 file.parent.mkdir()
             Path(folder, name, "__init__.py").write_text(text)
             metadata.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        path = os.pathsep.join([folder, *(entry for entry in sys.path if entry)])
-        arm = "import hotfix.auto\n" if "hotfix.auto" in sys.modules else ""
-        done = subprocess.run(
-            [sys.executable, "-c", arm + USER],
-            env={**os.environ, "PYTHONPATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    results = json.loads(done.stdout.strip().splitlines()[-1])
+        results = printed(USER, folder)
     assert results.pop("of") == "transformers.trainer"
     return {name: torch.tensor(value) for name, value in results.items()}
