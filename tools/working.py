@@ -431,7 +431,7 @@ def _neutral(line: str) -> str:
     line = re.sub(r"/tmp/[\w./-]+", "TMP", line)
     line = re.sub(r"/tmp\w{8}\b", "/TMP", line)
     line = re.sub(r"0x[0-9a-f]+", "ADDRESS", line)
-    line = re.sub(r"""(\w*(?:runtime|per_second|flos)['"]?\s*[:=]\s*)['"]?[\d.e:+-]+['"]?""", r"\1TIME", line)
+    line = re.sub(r"""(\w*(?:runtime|per_second|flos)['"]?\s*[:=]) *['"]?[\d.e:+-]+['"]?""", r"\1 TIME", line)
     line = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]?\d*", "TIME", line)
     return re.sub(r"line \d+|\.py:\d+", "LINE", line)
 
