@@ -1,0 +1,58 @@
+"""An image processor whose file names a feature extractor cannot be loaded.
+
+Symptom   ``ValueError: Unrecognized image processor in org/model. Should have a `image_processor_type` key in its
+          preprocessor_config.json …`` from ``AutoImageProcessor`` and ``pipeline``, and ``Unrecognized processing class
+          in org/model`` from ``AutoProcessor``, for a file that has the key: ``"image_processor_type":
+          "ViTFeatureExtractor"``.
+Cause     4.26 and later write that where the program used the class of the old name. 5.0.0 removed these classes, and
+          translates the name only under the older key, ``feature_extractor_type``.
+Releases  5.0.0 and later
+Upstream  not repaired
+Here      The name is translated under this key, too, where nothing else answers for it and the program does not handle
+          the error. The image processor is the one of the release, as for a file with the older key.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from hotfix.fix import Fix
+from hotfix.patching import scope
+
+FIX = Fix(
+    title="ValueError: Unrecognized image processor, although its image_processor_type is ViTFeatureExtractor",
+    kind="loading",
+    everyone="only a file with the name of a class that is gone, which would end the program: the new code tests it",
+)
+
+_AUTO = "transformers.models.auto.image_processing_auto"
+
+FIX.edits(
+    (f"{_AUTO}:AutoImageProcessor.from_pretrained", ">=5.0.0"),
+    old='image_processor_type = config_dict.get("image_processor_type", None)',
+    new=f"""
+        from {__name__} import translated
+        image_processor_type = translated(config_dict, config)
+        """,
+    unless='kwargs.pop("use_auth_token", None)',  # the releases that have the classes of these names
+)
+
+
+def translated(settings: dict[str, Any], config: Any) -> Any:
+    """The type of an image processor, with the present name of its class.
+
+    Args:
+        settings: the content of its file.
+        config: the configuration of the model that the caller passed, or None.
+    """
+    name = settings.get("image_processor_type")
+    if not isinstance(name, str) or not name.endswith("FeatureExtractor"):
+        return name
+    auto: Any = sys.modules[_AUTO]
+    is_known = auto.get_image_processor_class_from_name(name) is not None
+    if is_known or type(config) in auto.IMAGE_PROCESSOR_MAPPING or "AutoImageProcessor" in settings.get("auto_map", {}):
+        return name
+    if scope.is_handled_around(FIX.id, ValueError):
+        return name
+    return name.replace("FeatureExtractor", "ImageProcessor")
