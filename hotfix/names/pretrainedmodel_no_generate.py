@@ -69,22 +69,35 @@ FIX.edits(
 
 @FIX.wraps((f"{MODEL}.__init__", ">=4.52.1"), fingerprint_of=("PreTrainedModel.can_generate",))
 def beside_the_constructor(original: Callable[..., None]) -> Callable[..., None]:
-    """Give the class of the constructor the names; it does the same as before."""
-    # No additions: in earlier releases the class inherits them, and its own source lacks them there, too.
-    owner = getattr(sys.modules.get(original.__module__), "PreTrainedModel", None)
-    if owner is not None and owner not in _OWNERS:
-        for name, value in _names().items():
-            asked.put_in_class(owner, name, asked.Restored(name, value, target=f"{MODEL}.{name}", fix=FIX.id))
-        _OWNERS.append(owner)
+    """Give the class of the constructor the names, for the first model whose class may need them."""
+    base = getattr(sys.modules.get(original.__module__), "PreTrainedModel", None)
 
     @wraps(original)
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        kind = type(self)
+        if base is not None and not any(each.__name__ == "GenerationMixin" for each in kind.__mro__):
+            if kind.__module__.startswith("transformers."):
+                _give(kind, "prepare_inputs_for_generation")
+            else:
+                _give(base, *_names())
         original(self, *args, **kwargs)
 
     return initialise
 
 
-_OWNERS: list[type] = []
+_GIVEN: dict[type, tuple[str, ...]] = {}
+"""The names that classes have been given. In `PreTrainedModel` they hide those of `GenerationMixin` from a search of
+``__mro__``, so it has them only in programs with a model of their own that does not inherit from that."""
+
+
+def _give(owner: type, *names: str) -> None:
+    # No additions: in earlier releases the class inherits them, and its own source lacks them there, too.
+    if owner in _GIVEN:
+        return
+    _GIVEN[owner] = names
+    for name in names:
+        restored = asked.Restored(name, _names()[name], target=f"{MODEL}.{name}", fix=FIX.id)
+        asked.put_in_class(owner, name, restored)
 
 
 def _names() -> dict[str, Any]:
@@ -220,8 +233,8 @@ def restore() -> None:
     for cls in list(_CHANGED):
         cls.__bases__ = tuple(base for base in cls.__bases__ if base not in (GenerationMixin, _inherited()))
     _CHANGED.clear()
-    for owner in _OWNERS:
-        for name in _names():
+    for owner, names in _GIVEN.items():
+        for name in names:
             asked.take_from_class(owner, name)
             asked.forget(f"{MODEL}.{name}")
-    _OWNERS.clear()
+    _GIVEN.clear()

@@ -434,9 +434,10 @@ def _is_copied(anchor: type, owner: type) -> bool:
 
 @settled
 def _is_further_down(anchor: type, name: str, owner: type) -> bool:
-    """Whether a class after `anchor` in the method resolution order of `owner` has the name."""
+    """Whether a class after `anchor` in the method resolution order of `owner` has the name, and not from hotfix."""
     mro = owner.__mro__
-    return any(name in vars(kind) for kind in mro[mro.index(anchor) + 1 :])
+    own = (vars(kind).get(name, _NOTHING) for kind in mro[mro.index(anchor) + 1 :])
+    return any(value is not _NOTHING and not isinstance(value, Restored) for value in own)
 
 
 class Writable(Restored):

@@ -59,6 +59,8 @@ class _Mark(enum.Enum):
     READS = enum.auto()  # a function or method that only reads its arguments
     KEEPS = enum.auto()  # a method that stores them
     MODULE = enum.auto()  # a module, whose functions only read unless their names end in "_"
+    PART = enum.auto()  # an attribute or an item of something else, where an argument may have been stored
+    WHOLE = enum.auto()  # an index of many items: ``...`` or a slice
 
 
 _READ = frozenset(
@@ -102,7 +104,11 @@ _CHANGING = frozenset(
     }
 )
 """Methods that change what they belong to: a list or a dictionary that a hook was given, or a gradient."""
-_MODULES = frozenset(("torch", "math"))
+_CHANGING |= {
+    f"__i{name}__" for name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or")
+}
+_MODULES = frozenset(("torch", "math", "time"))
+_EXECUTING = frozenset(("eval", "exec", "globals", "locals", "vars"))
 
 
 def _writes(code: types.CodeType) -> bool:
@@ -118,11 +124,30 @@ def _writes(code: types.CodeType) -> bool:
     given = names[2 if names[:1] == ("self",) else 1 :]
     if set(given) & set(code.co_cellvars):  # a function in the hook may write into it
         return True
+    return _writes_into(code, given)
+
+
+def _writes_into(code: types.CodeType, given: Iterable[str]) -> bool:
+    """Whether code may write into some of its arguments; those of functions and loops in it may be parts of them."""
     walk = _Walk(given)
     try:
-        return any(map(walk.step, dis.get_instructions(code))) or (walk.keeps and _changes_something(code))
+        writes = any(map(walk.step, _instructions(code)))
     except IndexError:  # a jump has left more on the stack than the order of the instructions shows
         return True
+    if writes or (walk.keeps and (walk.calls or _changes_something(code))):
+        return True
+    inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return any(_writes_into(each, each.co_varnames[: each.co_argcount + each.co_kwonlyargcount]) for each in inner)
+
+
+_CLEANING = frozenset(("SWAP", "POP_TOP", "STORE_FAST", "CALL_INTRINSIC_1", "RERAISE"))
+
+
+def _instructions(code: types.CodeType) -> list[dis.Instruction]:
+    """Those of a function, without what the compiler adds behind a return for errors in a comprehension."""
+    every = list(dis.get_instructions(code))
+    last = max((number for number, each in enumerate(every) if each.opname.startswith("RETURN_")), default=0)
+    return every if any(each.opname not in _CLEANING for each in every[last + 1 :]) else every[: last + 1]
 
 
 def _changes_something(code: types.CodeType) -> bool:
@@ -153,6 +178,7 @@ class _Walk:
         stack: those of the values on the stack.
         used: the last argument that the present statement has used.
         keeps: whether an argument was stored in something else.
+        calls: whether something was called since then that is not known to read only.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -160,6 +186,7 @@ class _Walk:
         self.stack: list[Any] = []
         self.used: Any = None
         self.keeps = False
+        self.calls = False
 
     def step(self, instruction: dis.Instruction) -> bool:
         """Follow one instruction; True if it writes into an argument."""
@@ -186,9 +213,16 @@ class _Walk:
             stack[-3:] = [stack[-1], *stack[-3:-1]]
         elif name in ("STORE_SUBSCR", "STORE_SLICE"):
             count = 3 if name == "STORE_SUBSCR" else 4
-            return self._store_in(stack[1 - count], stack[-count], count)
+            is_whole = name == "STORE_SLICE" or stack[-1] is _Mark.WHOLE
+            return self._store_in(stack[1 - count], stack[-count], count, is_whole)
         elif name == "STORE_ATTR":
-            return self._store_in(stack[-1], stack[-2], 2)
+            return self._store_in(stack[-1], stack[-2], 2, value in ("data", "grad"))
+        elif name == "RETURN_GENERATOR":
+            stack.append(None)
+        elif name == "GEN_START":  # of Python 3.10
+            pass
+        elif name == "LOAD_CONST":
+            stack.append(_Mark.WHOLE if _is_whole(value) else None)
         elif name in ("DELETE_SUBSCR", "DELETE_ATTR"):
             owner = stack[-2 if name == "DELETE_SUBSCR" else -1]
             del stack[-2 if name == "DELETE_SUBSCR" else -1 :]
@@ -196,8 +230,13 @@ class _Walk:
         else:
             if name.startswith(("STORE_GLOBAL", "STORE_DEREF", "STORE_NAME")):
                 self.keeps = self.keeps or isinstance(stack[-1], str)
-            if name in _CALLS and _keeps_an_argument(instruction, stack):
-                self.keeps = True
+            if name in _CALLS:
+                called = _called(instruction, stack)
+                is_known = (
+                    _Mark.READS in called or _Mark.KEEPS in called or any(isinstance(root, str) for root in called)
+                )
+                self.calls = self.calls or (self.keeps and not is_known)
+                self.keeps = self.keeps or (_Mark.KEEPS in called and any(isinstance(root, str) for root in called))
             return _other_step(instruction, stack)
         return False
 
@@ -214,18 +253,30 @@ class _Walk:
         self.known[name] = value
         self.used = None
 
-    def _store_in(self, owner: Any, value: Any, count: int) -> bool:
+    def _store_in(self, owner: Any, value: Any, count: int, is_whole: bool = False) -> bool:
+        """Take what a store takes. Its owner may be what the hook has kept, unless an item of it gets an argument."""
         del self.stack[-count:]
+        is_kept = self.keeps and owner is _Mark.PART and (is_whole or not isinstance(value, str))
         self.keeps = self.keeps or isinstance(value, str)
         self.used = None
-        return isinstance(owner, str)
+        return isinstance(owner, str) or is_kept
 
 
-def _keeps_an_argument(instruction: dis.Instruction, stack: list[Any]) -> bool:
-    """Whether a call puts an argument into a container: ``kept.append(output)``."""
+def _is_whole(index: Any) -> bool:
+    """Whether a constant index stands for many items."""
+    if isinstance(index, tuple):
+        return any(map(_is_whole, index))
+    return index is Ellipsis or isinstance(index, slice)
+
+
+def _called(instruction: dis.Instruction, stack: list[Any]) -> list[Any]:
+    """What a call takes from the stack: the function, and its arguments."""
     effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
-    called = stack[effect - 1 :] if effect < 0 else []
-    return _Mark.KEEPS in called and any(isinstance(root, str) for root in called)
+    return stack[effect - 1 :] if effect < 0 else stack[-1:]
+
+
+_MADE = {"BINARY_SUBSCR": _Mark.PART, "BINARY_SLICE": _Mark.PART, "BUILD_SLICE": _Mark.WHOLE}
+"""What an instruction makes of values that come from no argument."""
 
 
 def _other_step(instruction: dis.Instruction, stack: list[Any]) -> bool:
@@ -239,8 +290,10 @@ def _other_step(instruction: dis.Instruction, stack: list[Any]) -> bool:
             return is_written or attribute in _CHANGING
         reads = attribute in _READ_BY_METHODS or (owner is _Mark.MODULE and not is_written)
         mark = _Mark.KEEPS if attribute in _KEEPING else _Mark.READS
-        stack[-1:] = [mark if reads else None] * (1 + effect)
-        return False
+        stack[-1:] = [mark if reads else _Mark.PART] * (1 + effect)
+        return owner is _Mark.MODULE and is_written
+    if name == "LOAD_GLOBAL" and instruction.argval in _EXECUTING:
+        return True
     if name == "LOAD_GLOBAL":
         reads, is_module = instruction.argval in _READ, instruction.argval in _MODULES
         stack += [_Mark.READS if reads else _Mark.MODULE if is_module else None] * effect
@@ -249,8 +302,14 @@ def _other_step(instruction: dis.Instruction, stack: list[Any]) -> bool:
         target = stack[-2]
         stack[-2:] = [target]
         return isinstance(target, str)
-    if name in ("END_FOR", "POP_ITER"):
-        del stack[-1:]  # behind the loop, whose item and iterator were taken already
+    if name == "MAKE_FUNCTION":  # its own code is examined, too
+        del stack[len(stack) + effect :]
+        stack[-1] = _Mark.READS
+        return False
+    if name == "POP_ITER" or (name == "END_FOR" and effect == -2):
+        del stack[-1:]  # the iterator; the last item was taken already
+    elif name == "END_FOR":  # Python 3.13 and later take the iterator with the next instruction
+        pass
     elif effect > 0:
         is_part = name in ("FOR_ITER", "UNPACK_SEQUENCE", "UNPACK_EX")
         stack += [stack[-1] if is_part else None] * effect
@@ -263,7 +322,7 @@ def _other_step(instruction: dis.Instruction, stack: list[Any]) -> bool:
             return True
         del stack[effect:]
         if name != "POP_TOP" and not name.startswith(("POP_JUMP", "STORE_", "RETURN", "END_", "JUMP")) and stack:
-            stack[-1] = next((root for root in gone if isinstance(root, str)), None)
+            stack[-1] = next((root for root in gone if isinstance(root, str)), _MADE.get(name))
     elif stack and name not in _OF_NO_EFFECT and not name.startswith(("JUMP", "DELETE")):
         stack[-1] = stack[-1] if name.startswith(("CALL", "LOAD_", "BUILD_")) else None
     return False

@@ -255,6 +255,8 @@ def _kind_of_node(node: Any, number: Any, steps: tuple[int, ...], depth: int = _
                 return (MEAN if type(below).__name__.startswith("Nansum") else UNKNOWN), scale
             node, scale = below, scale * _factor_of(constant)
         elif name.startswith(("Add", "Sub")):
+            if _repeats(node):
+                return UNKNOWN, scale
             parts = [_kind_of_node(part, number, steps, depth // 2) for part, _ in node.next_functions if part]
             return _kind_of_parts(parts, scale)
         elif name.startswith("Mean"):
@@ -270,6 +272,18 @@ def _kind_of_node(node: Any, number: Any, steps: tuple[int, ...], depth: int = _
         else:
             break
     return UNKNOWN, scale
+
+
+def _repeats(node: Any) -> bool:
+    """Whether a sum has a loss more than once: ``loss + loss`` is a product."""
+    parts, todo = [], [node]
+    while todo:
+        node = todo.pop()
+        if type(node).__name__.startswith(("Add", "Sub", *_SAME)):
+            todo += [part for part, _ in node.next_functions if part]
+        else:
+            parts.append(node)
+    return len({*map(id, parts)}) < len(parts)
 
 
 def _kind_of_parts(parts: list[tuple[str, float]], scale: float) -> tuple[str, float]:
@@ -315,8 +329,10 @@ def _kind_inside(node: Any, number: Any, steps: tuple[int, ...], of_mean: bool) 
                 return MIXED  # weights, which may add up to one, or divide by anything
             node = below
         elif name.startswith(("Stack", "Cat")):
-            kinds = {_kind_of_node(part, number, steps)[0] for part, _ in node.next_functions if part}
-            return (kinds.pop() if len(kinds) == 1 else MIXED) or MIXED
+            parts = [part for part, _ in node.next_functions if part]
+            kinds = {_kind_of_node(part, number, steps) for part in parts}
+            kind, factor = kinds.pop() if len(kinds) == 1 else (MIXED, 1.0)
+            return (kind if factor == 1 and len({*map(id, parts)}) == len(parts) else MIXED) or MIXED
         elif name in ("SumBackward0", "MeanBackward0"):  # over all elements: one number is left
             return _kind_of_node(node, number, steps)[0] or MIXED
         elif name.startswith("Mean") and not of_mean:

@@ -27,6 +27,8 @@ from hotfix.versions import source
 _NUMBER = "num_items_in_batch"
 _OF_STEPS = re.compile("accum|grad_acc", re.IGNORECASE)
 _OF_GRADIENTS = re.compile("^grad$")
+_OF_HOOKS = re.compile("^register_hook$")
+_DIVISOR = "current_gradient_accumulation_steps"  # of the Trainer: the number of micro-batches in this step
 _EXTENDING = ("cat", "concat", "concatenate", "hstack", "pad")
 # Packages whose forward takes the place of the library's, and treats labels and number in the same way.
 _LIKE_THE_LIBRARY = ("liger_kernel",)
@@ -146,10 +148,10 @@ def is_output_passed_on(fix: str, model: Any) -> bool:
 
 
 def is_gradient_scaled(fix: str, trainer: Any) -> bool:
-    """Whether code of the user's changes gradients by the number of micro-batches.
+    """Whether code of the user's changes gradients by the number of micro-batches, or that number itself.
 
-    Such code is a callback, a method of the Trainer or of its Accelerator, or a hook of an optimizer, a parameter, or
-    the backward pass of a module.
+    Such code is a callback, a method of the Trainer or of its Accelerator, or a hook of an optimizer, a parameter, a
+    loss, or the backward pass of a module.
 
     Args:
         fix: id of the fix that asks, for the report.
@@ -162,6 +164,15 @@ def is_gradient_scaled(fix: str, trainer: Any) -> bool:
         for event in ("on_pre_optimizer_step", "on_substep_end")
     )
     of_trainer = (getattr(trainer, name, None) for name in ("training_step", "optimizer_step"))
+    for owner in (trainer, *getattr(handler, "callbacks", ())):
+        for kind in type(owner).__mro__:
+            if not kind.__module__.startswith("transformers.") and _sets_the_divisor(kind):
+                return not scope.leave_alone(fix, f"{kind.__qualname__} is your own, and sets {_DIVISOR}")
+    model = getattr(trainer, "model", None)
+    of_loss = (getattr(trainer, "compute_loss", None), getattr(trainer, "compute_loss_func", None))
+    for function in (*of_loss, getattr(model, "forward", None)):
+        if _is_yours(function) and says(function, _OF_HOOKS):
+            return _changes_gradients(fix, function)
     inner = getattr(optimizer, "optimizer", optimizer)  # below Accelerate's wrapper
     of_all: Any = getattr(sys.modules.get("torch.optim.optimizer"), "_global_optimizer_pre_hooks", None)
     before_steps = [*(getattr(inner, "_optimizer_step_pre_hooks", None) or {}).values(), *(of_all or {}).values()]
@@ -177,7 +188,7 @@ def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     function = getattr(trainer, "create_optimizer", None)  # a learning rate that is divided
     if _is_yours(function) and (says(function, _OF_STEPS) or (says(function, _OF_GRADIENTS) and _scales(function))):
         return _changes_gradients(fix, function)
-    for hook in _hooks_of_gradients(getattr(trainer, "model", None)):
+    for hook in _hooks_of_gradients(model):
         if _reason(hook, "", "transformers") and (says(hook, _OF_STEPS) or _scales(hook)):
             scope.leave_alone(fix, f"{_name_of(hook)}, a hook of gradients, is your own")
             return True
@@ -197,6 +208,19 @@ def _hooks_of_gradients(model: Any) -> Iterator[Any]:
         for hook in (getattr(holder, f"{prefix}_forward_hooks", None) or {}).values():
             if names(hook, "register_hook"):  # it adds a hook to its output
                 yield hook
+
+
+@weakly
+def _sets_the_divisor(kind: type) -> bool:
+    """Whether a class sets the number of micro-batches by which the Trainer divides a loss."""
+    methods = (getattr(_function(value), "__code__", None) for value in vars(kind).values())
+    return _DIVISOR in vars(kind) or any(map(_stores_the_divisor, filter(None, methods)))
+
+
+def _stores_the_divisor(code: types.CodeType) -> bool:
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    stored = (each.argval for each in dis.get_instructions(code) if each.opname == "STORE_ATTR")
+    return (_DIVISOR in code.co_names and _DIVISOR in stored) or any(map(_stores_the_divisor, inner))
 
 
 def _is_yours(function: Any) -> bool:

@@ -23,6 +23,11 @@ READS = (
     "module.kept = output",
     'rows = output["logits"].shape[0]\n    sizes.append(rows)',
     "kept.append(output.loss.item())",
+    "sizes.extend([part.shape for part in output])",
+    'kept["in"] = args\n    kept["out"] = output\n    times.append(time.perf_counter())',
+    "total = sum(part.numel() for part in output)\n    print(total)",
+    'module.kept["out"] = output.detach()',
+    "module.kept = output[0]\n    module.seen = 1",
 )
 WRITES = (
     "output *= 2",
@@ -54,6 +59,22 @@ WRITES = (
     "module.kept = output\n    module.kept.loss /= 2",
     "kept.append(output.loss)\n    kept[0].mul_(2)",
     "output.loss.register_hook(scale)",
+    "[part.mul_(2) for part in output]",
+    "[scale(part) for part in output]",
+    "print(sum(part.mul_(2).numel() for part in output))",
+    "print({part: part.zero_() for part in output})",
+    "max([output], key=lambda states: states.mul_(2).sum())",
+    "sorted([output], key=torch.relu_)",
+    "output.__imul__(2)",
+    'exec("output.mul_(2)")',
+    "module.kept = output\n    module.rescale()",
+    'kept["a"] = output\n    rescale()',
+    "module.kept.append(output)\n    module.flush()",
+    "module.kept = output\n    module.kept[...] = module.kept * 2",
+    "module.kept = output\n    module.kept[:, 1:] = 0",
+    'kept["a"] = output\n    kept["a"][:] = output * 2',
+    "module.kept = output\n    module.kept.data = output * 2",
+    'kept["a"] = output\n    operator.imul(kept["a"], 2)',
 )
 
 

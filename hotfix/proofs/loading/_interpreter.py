@@ -50,5 +50,6 @@ def printed(program: str, folder: str) -> dict[str, Any]:
     )
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    values: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    last = done.stdout.strip().splitlines()[-1]
+    values: dict[str, Any] = json.loads(last[last.index("{") :])  # behind any other output
     return values

@@ -32,7 +32,7 @@ print(json.dumps(results))
 
 
 # 4.52.1 does not say what kept a module from being imported.
-@FIX.case(raises="ImportError: .*(undefined symbol|Could not import module)", oracles={"*": "4.55.0"})
+@FIX.case(raises="RuntimeError: .*(undefined symbol|Could not import module)", oracles={"*": "4.55.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits without flash-attn, and whether a request for it is refused."""
     with TemporaryDirectory() as folder:
