@@ -15,7 +15,7 @@ from tools.deviations import judge
 from tools.deviations.judge import Run, judged
 from tools.deviations.library import DEVIATIONS
 
-SAMPLE = 6
+SAMPLE = 5
 PLANTED_NOW = 1  # of the planted harms; the others are slow tests
 
 torch = pytest.importorskip("torch", reason="torch is missing")
