@@ -63,52 +63,28 @@ class _Mark(enum.Enum):
     WHOLE = enum.auto()  # an index of many items: ``...`` or a slice
 
 
-_READ = frozenset(
-    {
-        *(
-            "abs",
-            "bool",
-            "enumerate",
-            "float",
-            "format",
-            "getattr",
-            "hasattr",
-            "id",
-            "int",
-            "isinstance",
-            "iter",
-            "len",
-        ),
-        *("list", "max", "min", "next", "print", "range", "repr", "reversed", "round", "sorted", "str", "sum", "tuple"),
-        *("type", "zip"),
-    }
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_READ = _names(
+    """
+    abs bool enumerate float format getattr hasattr id int isinstance iter len list max min next print range repr
+    reversed round sorted str sum tuple type zip
+    """
 )
-_KEEPING = frozenset(("append", "extend", "insert", "put"))
-_READ_BY_METHODS = _KEEPING | {"debug", "error", "info", "warning", "write"}
-_CHANGING = frozenset(
-    {
-        *(
-            "add",
-            "append",
-            "clear",
-            "discard",
-            "extend",
-            "insert",
-            "pop",
-            "popitem",
-            "register_hook",
-            "remove",
-            "reverse",
-        ),
-        *("setdefault", "sort", "update", "__setattr__", "__setitem__"),
-    }
+_KEEPING = _names("append extend insert put")
+_READ_BY_METHODS = _KEEPING | _names("debug error info warning write")
+_CHANGING = _names(
+    """
+    add append clear discard extend insert pop popitem register_hook remove reverse setdefault sort update
+    __setattr__ __setitem__ __iadd__ __isub__ __imul__ __imatmul__ __itruediv__ __ifloordiv__ __imod__ __ipow__
+    __iand__ __ior__
+    """
 )
 """Methods that change what they belong to: a list or a dictionary that a hook was given, or a gradient."""
-_CHANGING |= {
-    f"__i{name}__" for name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or")
-}
-_MODULES = frozenset(("torch", "math", "time"))
-_EXECUTING = frozenset(("eval", "exec", "globals", "locals", "vars"))
+_MODULES = _names("torch math time")
+_EXECUTING = _names("eval exec globals locals vars")
 
 
 def _writes(code: types.CodeType) -> bool:
@@ -140,7 +116,7 @@ def _writes_into(code: types.CodeType, given: Iterable[str]) -> bool:
     return any(_writes_into(each, each.co_varnames[: each.co_argcount + each.co_kwonlyargcount]) for each in inner)
 
 
-_CLEANING = frozenset(("SWAP", "POP_TOP", "STORE_FAST", "CALL_INTRINSIC_1", "RERAISE"))
+_CLEANING = _names("SWAP POP_TOP STORE_FAST CALL_INTRINSIC_1 RERAISE")
 
 
 def _instructions(code: types.CodeType) -> list[dis.Instruction]:
