@@ -25,6 +25,7 @@ import ast
 import os
 import sys
 import weakref
+from collections.abc import Iterator
 from functools import cache, wraps
 from typing import Any, Callable, Optional
 
@@ -69,25 +70,59 @@ FIX.edits(
 
 @FIX.wraps((f"{MODEL}.__init__", ">=4.52.1"), fingerprint_of=("PreTrainedModel.can_generate",))
 def beside_the_constructor(original: Callable[..., None]) -> Callable[..., None]:
-    """Give the class of the constructor the names, for the first model whose class may need them."""
+    """Give a class of transformers that lost it the general method, when a model of it is built."""
     base = getattr(sys.modules.get(original.__module__), "PreTrainedModel", None)
+    if base is not None and "__init_subclass__" not in vars(base):
+        _give(base, *_names())
 
     @wraps(original)
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
         kind = type(self)
-        if base is not None and not any(each.__name__ == "GenerationMixin" for each in kind.__mro__):
-            if kind.__module__.startswith("transformers."):
-                _give(kind, "prepare_inputs_for_generation")
-            else:
-                _give(base, *_names())
+        is_of_the_library = base is not None and kind.__module__.startswith("transformers.")
+        if is_of_the_library and not _inherits(kind) and not any(_PREPARE in vars(each) for each in kind.__mro__):
+            _give(kind, _PREPARE)
         original(self, *args, **kwargs)
 
     return initialise
 
 
+@FIX.wraps(
+    (f"{MODEL}.__init_subclass__", ">=4.54.0"),
+    fingerprint_of=("PreTrainedModel.__init_subclass__", "PreTrainedModel.can_generate"),
+)
+def beside_new_classes(original: Callable[..., None]) -> Callable[..., None]:
+    """Give `PreTrainedModel` the names, for the first class of the program's own that may need them."""
+    base = getattr(sys.modules.get(original.__module__), "PreTrainedModel", None)
+    for kind in _all_below(base):
+        _look_at(kind, base)
+
+    @wraps(original)
+    def of_subclass(cls: Any, **kwargs: Any) -> None:
+        original(cls, **kwargs)
+        _look_at(cls, base)
+
+    return of_subclass
+
+
+def _look_at(kind: type, base: Any) -> None:
+    if base is not None and not kind.__module__.startswith("transformers.") and not _inherits(kind):
+        _give(base, *_names())
+
+
+def _all_below(kind: Any) -> Iterator[type]:
+    for each in kind.__subclasses__() if kind is not None else ():
+        yield each
+        yield from _all_below(each)
+
+
+def _inherits(kind: type) -> bool:
+    return any(each.__name__ == "GenerationMixin" for each in kind.__mro__)
+
+
+_PREPARE = "prepare_inputs_for_generation"
 _GIVEN: dict[type, tuple[str, ...]] = {}
 """The names that classes have been given. In `PreTrainedModel` they hide those of `GenerationMixin` from a search of
-``__mro__``, so it has them only in programs with a model of their own that does not inherit from that."""
+``__mro__``, so it has them only in programs with a class of their own that does not inherit from that."""
 
 
 def _give(owner: type, *names: str) -> None:
@@ -154,8 +189,9 @@ class Settings:
 
 
 @FIX.recognises
-def only_warns(function: ast.AST) -> bool:
+def only_warns(*definitions: ast.AST) -> bool:
     """A ``can_generate`` that only warns about a class with a ``prepare_inputs_for_generation``."""
+    function = definitions[-1]
     if not isinstance(function, ast.FunctionDef) or function.name != "can_generate":
         return False
     asks = "hasattr(cls, 'prepare_inputs_for_generation')"
