@@ -9,14 +9,16 @@ Cause     5.9.0 finds the conversion of a checkpoint by the name of the class, w
 Releases  5.9.0 and later. Upstream added the two models of Qwen in 5.13.0, and leaves subclasses out.
 Upstream  illuin-tech/colpali#413, illuin-tech/colpali#414
 Here      A weight that the release would ignore is loaded by the conversion of the library's class that is extended,
-          if the model lacks exactly this weight, with this shape. If the conversion would move a weight that the
-          release places by itself, all is as in the release. Saving writes the names of the release, so that a
-          process without hotfix reads the file. The weights are those of 5.5.4.
+          if the model lacks exactly this weight, with this shape. All is as in the release if the conversion would move
+          a weight that the release places by itself, or load one into a part that the subclass makes in ``__init__`` or
+          names in ``_init_weights``, such as a new head. Saving writes the names of the release, so that a process
+          without hotfix reads the file. The weights are those of 5.5.4.
 """
 
 from __future__ import annotations
 
 import copy
+import dis
 import re
 import sys
 from collections.abc import Mapping
@@ -189,6 +191,7 @@ def _only_adds(
     return len(single) == len(set(single)) and all(
         filled.isdisjoint((target, tied.get(target)))
         and not _is_ignored(model, name, target)
+        and not _is_of_the_program(model, target)
         and _fits(weights[name], target, converter, model, wanted)
         for name, (target, converter) in added.items()
     )
@@ -201,6 +204,23 @@ def _is_ignored(model: Any, name: str, target: str) -> bool:
     return any(re.search(pattern, name) for pattern in unexpected) or any(
         re.search(pattern, target) for pattern in missing
     )
+
+
+def _is_of_the_program(model: Any, target: str) -> bool:
+    """Whether a subclass makes the part with a weight by itself, or initializes it by its name."""
+    part = target.split(".")[-2:][0]
+    for cls in type(model).__mro__:
+        if is_of_the_library(cls):
+            break
+        made, initialized = (getattr(vars(cls).get(name), "__code__", None) for name in ("__init__", "_init_weights"))
+        if made is not None and any(
+            instruction.opname == "STORE_ATTR" and instruction.argval == part
+            for instruction in dis.get_instructions(made)
+        ):
+            return True
+        if initialized is not None and part in initialized.co_names:
+            return True
+    return False
 
 
 def _fits(weight: Any, target: str, converter: Optional[str], model: Any, wanted: Mapping[str, Any]) -> bool:

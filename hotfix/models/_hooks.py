@@ -22,16 +22,27 @@ def only_read(module: Any, fix: str = "") -> bool:
         fix: id of the fix that asks; the report names the first hook that may change something.
     """
     of_all: Any = sys.modules["torch.nn.modules.module"]
-    for kind in (
-        module._forward_hooks,
-        module._forward_pre_hooks,
-        of_all._global_forward_hooks,
-        of_all._global_forward_pre_hooks,
-    ):
-        if kind and not all(_returns_nothing(hook) or scope.is_own(fix, hook) for hook in kind.values()):
-            return False
+    before = (*module._forward_pre_hooks.values(), *of_all._global_forward_pre_hooks.values())
+    return all(_keeps(hook, fix) for hook in before) and leave_output(module, fix)
+
+
+def leave_output(module: Any, fix: str = "") -> bool:
+    """Whether hooks leave the output of a module as it is; they may change its inputs.
+
+    Args:
+        module: a ``torch.nn.Module``.
+        fix: id of the fix that asks; the report names the first hook that may change something.
+    """
+    of_all: Any = sys.modules["torch.nn.modules.module"]
+    after = (*module._forward_hooks.values(), *of_all._global_forward_hooks.values())
     moves = module.__dict__.get("_hf_hook")
-    return all(scope.is_class_of(fix, hook, "accelerate") for hook in (moves, *getattr(moves, "hooks", ())))
+    return all(_keeps(hook, fix) for hook in after) and all(
+        scope.is_class_of(fix, hook, "accelerate") for hook in (moves, *getattr(moves, "hooks", ()))
+    )
+
+
+def _keeps(hook: Any, fix: str) -> bool:
+    return _returns_nothing(hook) or scope.is_own(fix, hook)
 
 
 def _returns_nothing(hook: Any) -> bool:

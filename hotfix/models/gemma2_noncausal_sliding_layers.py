@@ -7,7 +7,8 @@ Releases  4.42.0 to 4.42.1
 Upstream  fixed in 4.42.2
 Here      Tokens outside the window are masked, and masked tokens stay masked. Equal to 4.42.2, whose other bugs are
           gemma2-attn-softcap-missing and gemma2-sliding-layer-parity. A mask of a text within the window that masks
-          nothing does not change, in any dtype.
+          nothing does not change, in any dtype. Nor does a mask of the program's own with which the first token sees
+          the last one: it is not causal, and later releases take it as it is.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ FIX.edits(
         if self.is_sliding and attention_mask is not None and attention_mask.dim() == 4:
             outside = torch.ones_like(attention_mask, dtype=torch.bool).tril(-self.sliding_window)
             dtype = attention_mask.dtype
+            if attention_mask.shape[-2] > 1:
+                corner = attention_mask[..., :1, -1:]  # forbidden in each mask that the model makes
+                outside = outside & (corner != 0 if dtype.is_floating_point else ~corner.bool())
             forbidden = torch.finfo(dtype).min if dtype.is_floating_point else 0  # a mask of bool has True for seen
             attention_mask = attention_mask.masked_fill(outside, forbidden)
         """,

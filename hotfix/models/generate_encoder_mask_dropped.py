@@ -7,6 +7,8 @@ Releases  4.49.0
 Upstream  transformers#36293, transformers#36338 (fixed in 4.50.0)
 Here      The mask reaches a `forward` that has ``attention_mask``. Bitwise equal to 4.50.0, except that
           a program's own ``encoder_outputs`` may be longer than the mask: 4.50.0 ends in an error, here they stay.
+          The mask of ones that `generate` makes from the shape of sounds or images is dropped as before: their encoder
+          may have another length, or take none.
 """
 
 from __future__ import annotations
@@ -71,6 +73,8 @@ def masks(model: Any, mask: Any, others: Mapping[str, Any]) -> bool:
     if mask is None or "attention_mask" not in inspect.signature(model.forward).parameters:
         return False
     outputs = others.get("encoder_outputs")
-    if outputs is None or model.main_input_name != "input_ids":
+    if outputs is None:
         return True
+    if model.main_input_name != "input_ids":
+        return not bool((mask != 0).all())
     return bool(mask.shape[-1] == outputs[0].shape[1])

@@ -8,7 +8,9 @@ Cause     The token that fills the last place of a sliding layer's cache shifts 
           shifted out, a whole window later.
 Releases  4.42.0 to 4.51.3, of which Gemma 2 does not meet it before 4.42.4; Llama 4's cache in 4.51.1
 Upstream  transformers#37574, transformers#38046 (fixed in 4.52.1; Llama 4 in 4.51.2)
-Here      The cache shifts when it is full, as in 4.52.1.
+Here      The cache shifts when it is full, as in 4.52.1: behind the window, or if a single token is written to a last
+          place that has content. A program that clamps the positions to the window itself therefore goes on as in the
+          release.
 
 Not here  RecurrentGemma, which keeps such a cache in its attention, up to 5.3.0.
 """
@@ -43,6 +45,9 @@ FIX.edits(
     """,
     new="""
         to_shift = cache_position > __LENGTH - 1
+        if cache_position.shape[0] == 1:
+            content = self.key_cache[layer_idx][:, :, -1].ne(0).any().to(cache_position.device)
+            to_shift = to_shift | (content & (cache_position == __LENGTH - 1))
         cache_position = cache_position.clamp(0, __LENGTH - 1)
     """,
 )

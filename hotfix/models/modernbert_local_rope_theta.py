@@ -6,8 +6,10 @@ Cause     Without flash attention, every layer's rotary embedding is made from t
           the global layers (160000); the base of the local ones (10000) is computed and not used.
 Releases  4.54.0
 Upstream  fixed in 4.54.1
-Here      The rotary embedding gets the layer's own base. Equal to 4.54.1. A ``rope_theta`` of the configuration that
-          differs from its ``global_rope_theta`` was set by hand for all layers, and stays.
+Here      The rotary embedding gets the layer's own base, in a copy of the configuration where it differs. Equal to
+          4.54.1. A ``rope_theta`` that the program has assigned to the configuration, and that differs from its
+          ``global_rope_theta``, was meant for all layers, and stays. One that is given to the constructor has no effect
+          in this release.
 """
 
 from __future__ import annotations
@@ -37,9 +39,11 @@ FIX.edits(
         rope_theta = config.global_rope_theta
         """,
         """
-        from copy import copy
-        own_config = copy(config)
-        own_config.rope_theta = rope_theta
+        own_config = config
+        if rope_theta != config.rope_theta:
+            from copy import copy
+            own_config = copy(config)
+            own_config.rope_theta = rope_theta
         self.rotary_emb = ModernBertRotaryEmbedding(config=own_config)
         """,
     ],

@@ -8,25 +8,30 @@ Cause     ``check_model_inputs`` collects the outputs of the layers, and puts ``
           one. In language models that is the convention; in these it never was.
 Releases  4.54.0 to 4.57.1; the table below, by class
 Upstream  transformers#40964, transformers#40994 (fixed in 4.57.2)
-Here      The decorator's wrapper around these classes leaves the collected states as they are. Bitwise equal to 4.57.2;
-          in 4.54 and 4.55 the last bits of SAM differ. All other classes keep the convention. Upstream also changed
-          DINOv2, DPT, MetaCLIP 2 and ViTPose, in which the decorator collects no hidden states and nothing was wrong,
-          and Janus, which returns none at all in 4.57. AST, an audio model, was repaired in 5.9.0 only, and CLIP did
-          not have the decorator.
+Here      The decorator's wrapper around these classes leaves the collected states as they are, if the last of them is
+          what the layers give. Where a module of the program's own replaces or encloses the last layer or the encoder,
+          or a hook changes its output, the release collects another state, and its replacement stays. Bitwise equal to
+          4.57.2; in 4.54 and 4.55 the last bits of SAM differ. All other classes keep the convention. Upstream also
+          changed DINOv2, DPT, MetaCLIP 2 and ViTPose, in which the decorator collects no hidden states and nothing was
+          wrong, and Janus, which returns none at all in 4.57. AST, an audio model, was repaired in 5.9.0 only, and CLIP
+          did not have the decorator.
 """
 
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.models import _hooks
+from hotfix.patching import scope
 
 FIX = Fix(
     title="hidden_states[-1] of SigLIP, ViT, BLIP and others equals last_hidden_state",
     kind="silent",
     upstream=("transformers#40964", "transformers#40994"),
     fixed_in="4.57.2",
-    everyone="which state is the last is decided by the class alone; a class of the user's own keeps its decorator",
+    everyone="only if the last collected state is what the layers give: the new code tests it",
     prefilter="check_model_inputs",
 )
 
@@ -77,8 +82,15 @@ FIX.edits(
     else:
         *__OTHERS
     """,
-    new="""
+    new=f"""
     if key == "hidden_states":
+        from {__name__} import are_whole
+        if not are_whole(self, capture_flags[key]):
+            *__REMOVED
+            if hasattr(outputs, "vision_hidden_states"):
+                *__REPLACED
+            else:
+                *__REPLACED_TOO
         outputs[key] = collected_outputs[key]
     else:
         *__OTHERS
@@ -91,3 +103,33 @@ def is_broken(forward: ast.FunctionDef, decorator: ast.FunctionDef) -> bool:
     """The class has the decorator without arguments, and it replaces the last hidden state."""
     bare = any(ast.unparse(used) == decorator.name for used in forward.decorator_list)
     return bare and bool(FIX.targets[0].implementation.occurs_in(decorator))
+
+
+def are_whole(tower: Any, recorded: Any) -> bool:
+    """Whether the last state that the release has collected is what the layers of a tower give in the end.
+
+    It is, if the last layer is of the recorded class, and everything around it, up to the tower, is the library's own
+    or a wrapper that passes its output through.
+
+    Args:
+        tower: the model.
+        recorded: the class of its layers, or the release's description of where the states are collected.
+    """
+    layer = getattr(recorded, "target_class", recorded)
+    if not isinstance(layer, type):
+        return scope.leave_alone(FIX.id, "its hidden states are not collected from the layers")
+    names = [name for name, module in tower.named_modules() if isinstance(module, layer)]
+    if not names:
+        return False
+    module = tower
+    for name in names[-1].split("."):
+        if type(module).__module__.startswith("torch.") and name != list(module._modules)[-1]:
+            return scope.leave_alone(FIX.id, f"{type(module._modules[list(module._modules)[-1]]).__name__} is your own")
+        module = module._modules[name]
+        if not _hooks.leave_output(module, FIX.id):
+            return False
+        if isinstance(module, layer):
+            break
+        if not scope.is_own(FIX.id, module, "forward"):
+            return False
+    return True

@@ -8,7 +8,8 @@ Releases  LLaVA-NeXT and LLaVA-NeXT-Video 4.45.0 to 4.46.3 (in the model); LLaVA
           processor)
 Upstream  transformers#34625, transformers#36002 (fixed in 4.47.0 and 4.49.0)
 Here      Both round, as in those releases. If the model inserts the image tokens itself (inputs of an older
-          processor), nothing has to match, and the model truncates as before.
+          processor), nothing has to match, and the model truncates as before. So does ``unpad_image`` for a program
+          that calls it.
 """
 
 from __future__ import annotations
@@ -53,14 +54,17 @@ FIX.edits(
 
 
 def is_expanded() -> bool:
-    """Whether the caller is the forward of a model whose image tokens were counted by the processor."""
+    """Whether the library's model calls, in a forward whose image tokens were counted by the processor."""
     if is_compiling():
         return True
     frame = sys._getframe(1)
-    for _ in range(6):
+    is_of_the_model = False
+    for _ in range(8):
         if frame.f_back is None:
-            return True
+            return False
         frame = frame.f_back
-        if "legacy_processing" in frame.f_locals:
+        if frame.f_code.co_name == "pack_image_features":
+            is_of_the_model = str(frame.f_globals.get("__name__")).startswith("transformers.models.llava_next")
+        elif is_of_the_model and "legacy_processing" in frame.f_locals:
             return not frame.f_locals["legacy_processing"]
-    return True
+    return False

@@ -1,6 +1,8 @@
 """Pictures of some thousand sizes: how many features a processor expects, and how many the model makes."""
 
 from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
 
 import torch
 
@@ -24,15 +26,43 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     count = getattr(processing, f"{name}Processor")._get_unpadded_features
     numbers, wrong = [], []
     for down, across in _GRIDS:
-        patches = torch.zeros(1, down * _TILE, across * _TILE)
+        features = features_of(modeling, f"{name}ForConditionalGeneration", down, across)
         for height in _SIDES:
             for width in _SIDES:
                 expected, _ = count(None, height, width, _TILE, _TILE, down, across)
-                made = modeling.unpad_image(patches, (height, width)).numel()
+                made = features((height, width))
                 numbers.append(int(expected))
                 if expected != made:
                     wrong.append((int(expected), made))
     if wrong:
-        tokens, features = wrong[0]
-        raise ValueError(f"Image features and image tokens do not match: tokens: {tokens}, features {features}")
+        tokens, number = wrong[0]
+        raise ValueError(f"Image features and image tokens do not match: tokens: {tokens}, features {number}")
     return {"features": torch.tensor(numbers)}
+
+
+def features_of(modeling: Any, name: str, down: int, across: int) -> Any:
+    """A function from the size of a picture to the number of features of its tiles.
+
+    Args:
+        modeling: the module of the model.
+        name: the model's class. LLaVA-NeXT is called as in its forward, since a program's own call of ``unpad_image``
+            is left alone.
+        down: number of tiles, downwards.
+        across: number of tiles, across.
+    """
+    if "Next" not in name:
+        patches = torch.zeros(1, down * _TILE, across * _TILE)
+        return lambda size: modeling.unpad_image(patches, size).numel()
+    config = SimpleNamespace(
+        vision_config=SimpleNamespace(image_size=_TILE, patch_size=1),
+        image_grid_pinpoints=[[down * _TILE, across * _TILE]],
+    )
+    pack = getattr(modeling, name).pack_image_features
+    tiles = torch.zeros(1 + down * across, _TILE * _TILE, 1)
+
+    def features(size: tuple[int, int]) -> int:
+        legacy_processing = False  # in the forward: the processor has counted
+        packed, _ = pack(SimpleNamespace(config=config), [tiles], [size], vision_feature_select_strategy="default")
+        return int(packed.numel()) - _TILE * _TILE + int(legacy_processing)
+
+    return features

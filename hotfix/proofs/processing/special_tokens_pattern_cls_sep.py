@@ -12,7 +12,7 @@ _WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "d")
 
 @FIX.case(raises="ValueError: type of None unknown")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Ids, masks, types, and how many tokens are added."""
+    """Ids, masks and types."""
     none = _tokenizer()
     results = {
         "text": none("a b c", return_tensors="pt", return_special_tokens_mask=True),
@@ -22,9 +22,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             "a b", "c d", return_tensors="pt", return_special_tokens_mask=True
         ),
     }
-    tensors = {f"{name}, {key}": value for name, batch in results.items() for key, value in batch.items()}
-    added = [none.num_special_tokens_to_add(pair) for pair in (False, True)]
-    return {**tensors, "added": torch.tensor(added)}
+    return {f"{name}, {key}": value for name, batch in results.items() for key, value in batch.items()}
 
 
 def _tokenizer(**settings: Any) -> Any:

@@ -21,4 +21,8 @@ def fills_the_last_place(call: Call) -> Any:
     length = call.get("max_cache_len") or call.owner.max_cache_len
     if len(places) >= length:
         return False
-    return places[-1] == length - 1
+    is_last = places[-1] == length - 1
+    if len(places) > 1:
+        return is_last
+    content = call.owner.key_cache[call["layer_idx"]][:, :, -1].ne(0).any()
+    return is_last & ~content.to(is_last.device)

@@ -21,6 +21,8 @@ def goes_back(call: Call) -> Any:
     begin = call["tokenizer"].convert_tokens_to_ids("<|notimestamps|>") + 1
     struck: Any = False
     for output in call["model_outputs"]:
+        if "stride" in output:
+            continue
         tokens = output["tokens"][0]
         is_time = tokens >= begin
         latest = (tokens * is_time).cummax(0).values
