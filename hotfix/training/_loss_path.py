@@ -278,12 +278,24 @@ def _repeats(node: Any) -> bool:
     """Whether a sum has a loss more than once: ``loss + loss`` is a product."""
     parts, todo = [], [node]
     while todo:
-        node = todo.pop()
-        if type(node).__name__.startswith(("Add", "Sub", *_SAME)):
+        node = _origin(todo.pop())
+        if type(node).__name__.startswith(("Add", "Sub")):
             todo += [part for part, _ in node.next_functions if part]
         else:
             parts.append(node)
     return len({*map(id, parts)}) < len(parts)
+
+
+def _origin(node: Any) -> Any:
+    """The node below copies, views and constant factors."""
+    while True:
+        name = type(node).__name__
+        if name.startswith(_SAME):
+            node = node.next_functions[0][0]
+        elif name.startswith(("Div", "Mul")) and _constant_of(node)[0] is not None:
+            node = _constant_of(node)[1]
+        else:
+            return node
 
 
 def _kind_of_parts(parts: list[tuple[str, float]], scale: float) -> tuple[str, float]:
@@ -325,14 +337,20 @@ def _kind_inside(node: Any, number: Any, steps: tuple[int, ...], of_mean: bool) 
             kind = _kind_of_constant(constant, name.startswith("Div"), number, steps) if constant is not None else MIXED
             if kind:
                 return kind
-            if _number_of(constant) != 1 and not (of_mean and _number_of(constant) is not None):
+            factor = _number_of(constant)
+            if factor != 1 and (not of_mean or factor is None or _is_of_steps(factor, steps)):
                 return MIXED  # weights, which may add up to one, or divide by anything
             node = below
+        elif name.startswith("Expand") and not of_mean:
+            return MIXED
         elif name.startswith(("Stack", "Cat")):
             parts = [part for part, _ in node.next_functions if part]
-            kinds = {_kind_of_node(part, number, steps) for part in parts}
-            kind, factor = kinds.pop() if len(kinds) == 1 else (MIXED, 1.0)
-            return (kind if factor == 1 and len({*map(id, parts)}) == len(parts) else MIXED) or MIXED
+            every = [_kind_of_node(part, number, steps) for part in parts]
+            is_scaled = any(factor == 0 or _is_of_steps(factor, steps) for _, factor in every)
+            kinds = {kind for kind, _ in every}
+            if len(kinds) > 1 or is_scaled or len({id(_origin(part)) for part in parts}) < len(parts):
+                return MIXED
+            return kinds.pop() or MIXED
         elif name in ("SumBackward0", "MeanBackward0"):  # over all elements: one number is left
             return _kind_of_node(node, number, steps)[0] or MIXED
         elif name.startswith("Mean") and not of_mean:
@@ -369,6 +387,11 @@ def _kind_of_constant(constant: Any, divides: bool, number: Any, steps: tuple[in
     if divides and isinstance(number, (int, float)) and value == number:
         return BY_NUMBER
     return BY_STEPS if any(value == step if divides else value == 1 / step for step in steps) else UNKNOWN
+
+
+def _is_of_steps(factor: float, steps: tuple[int, ...]) -> bool:
+    """Whether a factor is the number of micro-batches or its inverse, or unknown."""
+    return math.isnan(factor) or any(factor in (step, 1 / step) for step in steps)
 
 
 def _factor_of(constant: Any) -> float:

@@ -27,7 +27,7 @@ from hotfix.versions import source
 _NUMBER = "num_items_in_batch"
 _OF_STEPS = re.compile("accum|grad_acc", re.IGNORECASE)
 _OF_GRADIENTS = re.compile("^grad$")
-_OF_HOOKS = re.compile("^register_hook$")
+_OF_HOOKS = re.compile("^register_(pre)?hook$")
 _DIVISOR = "current_gradient_accumulation_steps"  # of the Trainer: the number of micro-batches in this step
 _EXTENDING = ("cat", "concat", "concatenate", "hstack", "pad")
 # Packages whose forward takes the place of the library's, and treats labels and number in the same way.
@@ -165,13 +165,14 @@ def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     )
     of_trainer = (getattr(trainer, name, None) for name in ("training_step", "optimizer_step"))
     for owner in (trainer, *getattr(handler, "callbacks", ())):
-        for kind in type(owner).__mro__:
-            if not kind.__module__.startswith("transformers.") and _sets_the_divisor(kind):
-                return not scope.leave_alone(fix, f"{kind.__qualname__} is your own, and sets {_DIVISOR}")
+        kinds = [kind for kind in type(owner).__mro__ if not kind.__module__.startswith("transformers.")]
+        if any(map(_changes_steps, kinds)) or any(map(_scales_by_steps, _functions_in(owner))):
+            return not scope.leave_alone(fix, f"{type(owner).__qualname__} is your own, and sets {_DIVISOR}")
     model = getattr(trainer, "model", None)
     of_loss = (getattr(trainer, "compute_loss", None), getattr(trainer, "compute_loss_func", None))
-    for function in (*of_loss, getattr(model, "forward", None)):
-        if _is_yours(function) and says(function, _OF_HOOKS):
+    of_model = (getattr(module, "forward", None) for module in getattr(model, "modules", tuple)())
+    for function in (*of_loss, *of_model):
+        if _is_yours(function) and says(function, _OF_HOOKS) and (says(function, _OF_STEPS) or _scales(function)):
             return _changes_gradients(fix, function)
     inner = getattr(optimizer, "optimizer", optimizer)  # below Accelerate's wrapper
     of_all: Any = getattr(sys.modules.get("torch.optim.optimizer"), "_global_optimizer_pre_hooks", None)
@@ -206,21 +207,39 @@ def _hooks_of_gradients(model: Any) -> Iterator[Any]:
         for kind in ("_backward_hooks", "_backward_pre_hooks"):
             yield from (getattr(holder, f"{prefix}{kind}", None) or {}).values()
         for hook in (getattr(holder, f"{prefix}_forward_hooks", None) or {}).values():
-            if names(hook, "register_hook"):  # it adds a hook to its output
+            if says(hook, _OF_HOOKS):  # it adds a hook to its output
                 yield hook
 
 
+_OF_THE_LOOP = ("__init__", "_inner_training_loop", "_run_epoch")
+"""Methods in which a copy of the library's code sets the number."""
+
+
 @weakly
-def _sets_the_divisor(kind: type) -> bool:
-    """Whether a class sets the number of micro-batches by which the Trainer divides a loss."""
-    methods = (getattr(_function(value), "__code__", None) for value in vars(kind).values())
-    return _DIVISOR in vars(kind) or any(map(_stores_the_divisor, filter(None, methods)))
+def _changes_steps(kind: type) -> bool:
+    """Whether a class sets the number by which the Trainer divides a loss, or has hooks that scale."""
+    functions = (function for name, function in vars(kind).items() if name not in _OF_THE_LOOP)
+    return _DIVISOR in vars(kind) or any(_scales_by_steps(_function(each)) for each in functions if callable(each))
 
 
-def _stores_the_divisor(code: types.CodeType) -> bool:
+def _functions_in(owner: Any) -> Iterator[Any]:
+    """The functions that were put on an object."""
+    kinds = (types.FunctionType, types.MethodType)
+    return (_function(value) for value in getattr(owner, "__dict__", {}).values() if isinstance(value, kinds))
+
+
+@weakly
+def _scales_by_steps(function: Any) -> bool:
+    code = getattr(function, "__code__", None)
+    return code is not None and (_sets_the_divisor(code) or (says(function, _OF_HOOKS) and _scales(function)))
+
+
+def _sets_the_divisor(code: types.CodeType) -> bool:
+    is_stored = any(each.opname == "STORE_ATTR" and each.argval == _DIVISOR for each in dis.get_instructions(code))
+    texts = [each for const in code.co_consts for each in (const if isinstance(const, tuple) else (const,))]
+    by_name = _DIVISOR in texts and not {"setattr", "update", "__dict__", "vars"}.isdisjoint(code.co_names)
     inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    stored = (each.argval for each in dis.get_instructions(code) if each.opname == "STORE_ATTR")
-    return (_DIVISOR in code.co_names and _DIVISOR in stored) or any(map(_stores_the_divisor, inner))
+    return is_stored or by_name or any(map(_sets_the_divisor, inner))
 
 
 def _is_yours(function: Any) -> bool:
