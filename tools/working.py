@@ -422,7 +422,7 @@ def _shape(line: str) -> str:
 
 def _is_ours(line: str) -> bool:
     """Whether a line of the error output comes from hotfix, or shows a time."""
-    is_said = "hotfix" in line and "itself failed" not in line
+    is_said = ("hotfix" in line or ": applied to transformers" in line) and "itself failed" not in line
     return is_said or bool(re.search(r"\d+%\||it/s|s/it|examples/s", line))
 
 

@@ -54,7 +54,7 @@ _OF_NO_EFFECT = frozenset(
 
 
 class _Mark(enum.Enum):
-    """What is known of a value on the stack that does not come from an argument."""
+    """A value on the stack that does not come from an argument."""
 
     READS = enum.auto()  # a function or method that only reads its arguments
     KEEPS = enum.auto()  # a method that stores them
@@ -239,14 +239,14 @@ class _Walk:
 
 
 def _is_whole(index: Any) -> bool:
-    """Whether a constant index stands for many items."""
+    """Whether a constant index selects many items."""
     if isinstance(index, tuple):
         return any(map(_is_whole, index))
     return index is Ellipsis or isinstance(index, slice)
 
 
 def _called(instruction: dis.Instruction, stack: list[Any]) -> list[Any]:
-    """What a call takes from the stack: the function, and its arguments."""
+    """The function and the arguments that a call takes from the stack."""
     effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
     return stack[effect - 1 :] if effect < 0 else stack[-1:]
 
