@@ -1,9 +1,8 @@
 """An image processor whose file names a feature extractor cannot be loaded.
 
-Symptom   ``ValueError: Unrecognized image processor in org/model. Should have a `image_processor_type` key in its
-          preprocessor_config.json …`` from ``AutoImageProcessor`` and ``pipeline``, and ``Unrecognized processing class
-          in org/model`` from ``AutoProcessor``, for a file that has the key: ``"image_processor_type":
-          "ViTFeatureExtractor"``.
+Symptom   ``AutoImageProcessor``, ``AutoProcessor`` and ``pipeline`` do not recognize the image processor of a
+          checkpoint, and ask for ``image_processor_type``, although its ``preprocessor_config.json`` has that:
+          ``"image_processor_type": "ViTFeatureExtractor"``.
 Cause     4.26 and later write that where the program used the class of the old name. 5.0.0 removed these classes, and
           translates the name only under the older key, ``feature_extractor_type``.
 Releases  5.0.0 and later
@@ -21,7 +20,7 @@ from hotfix.fix import Fix
 from hotfix.patching import scope
 
 FIX = Fix(
-    title="ValueError: Unrecognized image processor, although its image_processor_type is ViTFeatureExtractor",
+    title="Image processor of a checkpoint whose image_processor_type is ViTFeatureExtractor is not recognized",
     kind="loading",
     everyone="only a file with the name of a class that is gone, which would end the program: the new code tests it",
 )

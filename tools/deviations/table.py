@@ -172,6 +172,7 @@ ACCEPTED: dict[tuple[str, str], str] = {
             (fix, "keys-that-are-probed")
             for fix in (
                 "automodelforvision2seq-removed",
+                "automodelwithlmhead-removed",
                 "helpers-of-later-releases",
                 "names-of-later-releases",
                 "pipelines-removed",
