@@ -346,6 +346,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(bool(bad))
 
 
+def _short(cell: Any) -> str:
+    text = str(cell)
+    return text.partition(":")[0] if text.startswith("differs") else text
+
+
 def page(results: dict[str, Any]) -> str:
     """The table of all pairs, as Markdown."""
     lines = [
@@ -360,6 +365,9 @@ def page(results: dict[str, Any]) -> str:
         "",
         *(f"- `{fix}`: {reason}." for fix, reason in STRUCK.items()),
         "",
+        "*Differs* in the last column: the opt-in also turns on fixes that change running programs, such as defaults of",
+        "4.x in the place of those of 5.x; the list of fixes has the reason of each.",
+        "",
         "| program | transformers | with | without hotfix | facts | repaired | hotfix | with removed names |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
@@ -367,7 +375,7 @@ def page(results: dict[str, Any]) -> str:
         entry = results.get(pair.key)
         if entry:
             packages = " ".join(pair.packages)
-            cells = (entry["stock"], *(str(entry.get(name, "")) for name in ("facts", "repaired", *MODES)))
+            cells = (entry["stock"], *(_short(entry.get(name, "")) for name in ("facts", "repaired", *MODES)))
             row = (pair.program, pair.transformers, packages, *cells)
             lines.append(f"| {' | '.join(cell.replace('|', ' ') for cell in row)} |")
     return "\n".join(lines) + "\n"
