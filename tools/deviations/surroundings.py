@@ -109,6 +109,10 @@ def state_of_the_process(scene: Scene) -> dict[str, Any]:
     return {**results, **state(), "torch's numbers": torch.get_rng_state()}
 
 
+OF_THE_TABLE = ("HOTFIX", "CASE_", "MALLOC_PERTURB_")
+"""Beginnings of the variables that the table sets for some of its runs."""
+
+
 def _at_start() -> set[str]:
     """The names of the variables that the process was started with: shells differ."""
     lines = Path("/proc/self/environ").read_bytes().split(b"\0")
@@ -126,7 +130,7 @@ def state() -> dict[str, str]:
         "random": hashlib.sha256(repr(random.getstate()).encode()).hexdigest()[:12],
         "dtype": str(torch.get_default_dtype()),
         "gradients": str(torch.is_grad_enabled()),
-        "environment": ", ".join(name for name in changed if not name.startswith(("HOTFIX", "CASE_"))),
+        "environment": ", ".join(name for name in changed if not name.startswith(OF_THE_TABLE)),
     }
     safe = getattr(torch.serialization, "get_safe_globals", None)
     if safe is not None:
