@@ -10,9 +10,9 @@ Releases  5.9.0 and later. Upstream added the two models of Qwen in 5.13.0, and 
 Upstream  illuin-tech/colpali#413, illuin-tech/colpali#414
 Here      A weight that the release would ignore is loaded by the conversion of the library's class that is extended,
           if the model lacks exactly this weight, with this shape. All is as in the release if the conversion would move
-          a weight that the release places by itself, or load one into a part that the subclass makes in ``__init__`` or
-          names in ``_init_weights``, such as a new head. Saving writes the names of the release, so that a process
-          without hotfix reads the file. The weights are those of 5.5.4.
+          a weight that the release places by itself, or load one into a part that the subclass makes when it is built
+          or names in ``_init_weights``, such as a new head, or if the program passes a ``key_mapping``. Saving writes
+          the names of the release, so that a process without hotfix reads the file. The weights are those of 5.5.4.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import copy
 import dis
 import re
 import sys
+import types
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Optional
 
@@ -91,7 +92,7 @@ def with_inherited(model: Any, weights: Mapping[str, Any], own: list[Any]) -> li
         The conversion to use; the same list if there is nothing to add.
     """
     inherited = inherited_by(model)
-    if not inherited:
+    if not inherited or _is_renamed(model, own):
         return own
     return carefully(FIX, "the checkpoint", own, lambda own: _best(model, weights, own, inherited))
 
@@ -206,21 +207,52 @@ def _is_ignored(model: Any, name: str, target: str) -> bool:
     )
 
 
+_SETTERS = {"add_module", "register_module", "set_decoder", "set_input_embeddings", "set_output_embeddings", "setattr"}
+"""Functions that put a part into a model whose name is not in the code."""
+
+
 def _is_of_the_program(model: Any, target: str) -> bool:
-    """Whether a subclass makes the part with a weight by itself, or initializes it by its name."""
-    part = target.split(".")[-2:][0]
+    """Whether a subclass makes, or initializes by its name, a part that a weight is in."""
+    parts = set(target.split(".")[:-1])
+    own: dict[str, types.CodeType] = {}
     for cls in type(model).__mro__:
         if is_of_the_library(cls):
             break
-        made, initialized = (getattr(vars(cls).get(name), "__code__", None) for name in ("__init__", "_init_weights"))
-        if made is not None and any(
-            instruction.opname == "STORE_ATTR" and instruction.argval == part
-            for instruction in dis.get_instructions(made)
-        ):
-            return True
-        if initialized is not None and part in initialized.co_names:
-            return True
-    return False
+        for name, member in vars(cls).items():
+            if isinstance(code := getattr(member, "__code__", None), types.CodeType):
+                own.setdefault(name, code)
+    if "_init_weights" in own and parts & _names(own["_init_weights"]):
+        return True
+    return any(parts & _stored(code) or _SETTERS & _names(code) for code in _reached(own, "__init__"))
+
+
+def _reached(own: Mapping[str, types.CodeType], start: str) -> list[types.CodeType]:
+    """The code of a method, and of all others of the program's that it names, directly or not."""
+    names, left = set(), {start} & {*own}
+    while left:
+        names |= left
+        left = {name for method in left for name in _names(own[method]) if name in own} - names
+    return [own[name] for name in sorted(names)]
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names that a function and the functions in it use."""
+    inner = (_names(part) for part in code.co_consts if isinstance(part, types.CodeType))
+    return {*code.co_names}.union(*inner)
+
+
+def _stored(code: types.CodeType) -> set[str]:
+    """The attributes that a function and the functions in it set."""
+    inner = (_stored(part) for part in code.co_consts if isinstance(part, types.CodeType))
+    steps = dis.get_instructions(code)
+    return {step.argval for step in steps if step.opname == "STORE_ATTR"}.union(*inner)
+
+
+def _is_renamed(model: Any, own: list[Any]) -> bool:
+    """Whether the program passed names of its own, as ``key_mapping``."""
+    conversions = _module("conversion_mapping")
+    release = [_patterns(step) for step in conversions.get_model_conversion_mapping(model) or ()]
+    return any(type(step) is conversions.WeightRenaming and _patterns(step) not in release for step in own)
 
 
 def _fits(weight: Any, target: str, converter: Optional[str], model: Any, wanted: Mapping[str, Any]) -> bool:

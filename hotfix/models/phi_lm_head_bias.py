@@ -8,7 +8,8 @@ Here      The head gets a bias when a checkpoint that has one is loaded, by ``fr
           and then equals 4.48.1. A Phi that is trained from the beginning in this release has none, and stays so: what
           it saves, and the state of its optimizer, fit with and without hotfix. Where a hook or a function of the
           program's may change what the head returns, the head has no bias in the forward, as in the release: the hook
-          may add it.
+          may add it. Off by default: a copied or replaced head is not seen, and a state without the bias, as this
+          release saves it, does not fit a head that has got one.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#35625", "transformers#35650"),
     fixed_in="4.48.1",
+    optin="a program that loads weights without a bias, or adds the bias to a copy of the head, would get other logits",
     everyone="only for a head that the library has made, and a checkpoint that has its bias: the new code tests it",
     prefilter=_MODEL,
 )

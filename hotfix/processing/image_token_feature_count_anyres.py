@@ -15,6 +15,8 @@ Here      Both round, as in those releases. If the model inserts the image token
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Optional
 
 from hotfix.fix import Fix
 from hotfix.patching.asked import is_compiling
@@ -54,17 +56,62 @@ FIX.edits(
 
 
 def is_expanded() -> bool:
-    """Whether the library's model calls, in a forward whose image tokens were counted by the processor."""
+    """Whether the library's model calls, in a forward whose image tokens were counted by a processor that rounds."""
     if is_compiling():
         return True
     frame = sys._getframe(1)
-    is_of_the_model = False
+    padded, size = frame.f_locals["tensor"].shape[1:], frame.f_locals["original_size"]
+    if _without_padding(padded, size) == _without_padding(padded, size, digits=7):
+        return False
+    packing: dict[str, Any] = {}
     for _ in range(8):
         if frame.f_back is None:
             return False
         frame = frame.f_back
         if frame.f_code.co_name == "pack_image_features":
             is_of_the_model = str(frame.f_globals.get("__name__")).startswith("transformers.models.llava_next")
-        elif is_of_the_model and "legacy_processing" in frame.f_locals:
-            return not frame.f_locals["legacy_processing"]
+            packing = {**frame.f_globals, **frame.f_locals} if is_of_the_model else {}
+        elif packing and "legacy_processing" in frame.f_locals:
+            return not frame.f_locals["legacy_processing"] and not _fits(packing, frame.f_locals.get("input_ids"))
     return False
+
+
+def _without_padding(padded: Sequence[int], size: Any, digits: Optional[int] = None) -> tuple[int, int]:
+    """Height and width of a picture without its padding, in patches, as the release computes them.
+
+    Args:
+        padded: height and width in patches, with the padding.
+        size: height and width of the picture in pixels.
+        digits: digits after the point that a product is rounded to before it is truncated; None truncates it as it is.
+    """
+    height, width = padded
+    original_height, original_width = size.tolist() if hasattr(size, "tolist") else size
+    if original_width / original_height > width / height:
+        product = original_height * (width / original_width)
+        height -= (height - int(product if digits is None else round(product, digits))) // 2 * 2
+    else:
+        product = original_width * (height / original_height)
+        width -= (width - int(product if digits is None else round(product, digits))) // 2 * 2
+    return height, width
+
+
+def _fits(packing: Mapping[str, Any], tokens: Any) -> bool:
+    """Whether a text has as many image tokens as the release gives features: the program has counted as it does.
+
+    Args:
+        packing: the variables of ``pack_image_features``.
+        tokens: input ids, or None.
+    """
+    if tokens is None:
+        return False
+    config, newline = packing["self"].config, packing.get("image_newline") is not None
+    size, features = config.vision_config.image_size, 0
+    side = size // config.vision_config.patch_size
+    for feature, original in zip(packing["image_features"], packing["image_sizes"]):
+        if feature.shape[0] > 1:
+            grid = packing["get_anyres_image_grid_shape"](original, config.image_grid_pinpoints, size)
+            height, width = _without_padding([count * side for count in grid], original)
+            features += feature.shape[1] + height * (width + newline)
+        else:
+            features += feature.shape[1] + newline
+    return bool((tokens == config.image_token_index).sum() == features)
