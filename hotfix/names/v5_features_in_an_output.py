@@ -23,7 +23,7 @@ import operator
 import sys
 import types
 from functools import lru_cache, partial
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from hotfix import asking
@@ -140,11 +140,17 @@ def _equip(kind: type) -> bool:
 
 def _further(output: Any, name: str) -> Any:
     """The method that an object has from a class after the library's, such as a mix-in of the program's; or None."""
-    order = type(output).__mro__
-    after = order[next(place for place, kind in enumerate(order) if kind in _equipped) + 1 :]
-    # None of the library's classes has one of these.
-    owner = next((kind for kind in after if kind is not object and name in vars(kind) and kind not in _equipped), None)
+    owner = _owner(type(output), name)
     return None if owner is None else vars(owner)[name].__get__(output, type(output))
+
+
+@asked.settled  # `torch.compile` cannot trace a search in the methods of a built-in class
+def _owner(kind: type, name: str) -> Optional[type]:
+    """The class after the library's that has a method."""
+    order = kind.__mro__
+    after = order[next(place for place, base in enumerate(order) if base in _equipped) + 1 :]
+    # None of the library's classes has one of these.
+    return next((base for base in after if base is not object and name in vars(base) and base not in _equipped), None)
 
 
 def _is_of_features(output: Any) -> bool:
