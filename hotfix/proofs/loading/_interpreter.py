@@ -10,6 +10,20 @@ from typing import Any
 
 import torch
 
+LLAMA = """
+import json, torch
+from transformers import LlamaConfig, LlamaForCausalLM
+torch.manual_seed(0)
+sizes = dict(vocab_size=32, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4)
+results = {}
+for attention in ("eager", "sdpa"):
+    model = LlamaForCausalLM._from_config(LlamaConfig(**sizes), attn_implementation=attention).eval()
+    for number, one in enumerate(model.parameters()):
+        one.data = torch.linspace(-0.3, 0.3 + number / 100, one.numel()).reshape(one.shape)
+    results[attention] = model(torch.arange(9)[None]).logits.tolist()
+"""
+"""The logits of a small Llama, without and with torch's attention, as `results`."""
+
 
 def results(program: str, package: str, broken: str) -> dict[str, torch.Tensor]:
     """The numbers that a program prints as JSON, by name.

@@ -3,23 +3,10 @@
 import torch
 
 from hotfix.loading.torchao_cannot_be_imported import FIX
-from hotfix.proofs.loading import _interpreter
+from hotfix.proofs.loading._interpreter import LLAMA, results
 from hotfix.proofs.testbed import Target, Testbed
 
 BROKEN = "raise ImportError(\"cannot import name 'ScalingType' from 'torch.nn.functional'\")"
-USER = """
-import json, torch
-from transformers import LlamaConfig, LlamaForCausalLM
-torch.manual_seed(0)
-sizes = dict(vocab_size=32, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4)
-results = {}
-for attention in ("eager", "sdpa"):
-    model = LlamaForCausalLM._from_config(LlamaConfig(**sizes), attn_implementation=attention).eval()
-    for number, one in enumerate(model.parameters()):
-        one.data = torch.linspace(-0.3, 0.3 + number / 100, one.numel()).reshape(one.shape)
-    results[attention] = model(torch.arange(9)[None]).logits.tolist()
-print(json.dumps(results))
-"""
 
 
 @FIX.case(
@@ -29,4 +16,4 @@ print(json.dumps(results))
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Logits without torchao."""
-    return _interpreter.results(USER, "torchao", BROKEN)
+    return results(LLAMA + "print(json.dumps(results))", "torchao", BROKEN)

@@ -7,19 +7,10 @@ from typing import Any
 import torch
 
 from hotfix.models.attention_mask_required import FIX, MODELS
+from hotfix.proofs._decoder import SIZES
 from hotfix.proofs.testbed import Target, Testbed
 
-_SIZES: dict[str, Any] = {
-    "hidden_size": 32,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "num_hidden_layers": 2,
-    "intermediate_size": 48,
-    "vocab_size": 64,
-    "pad_token_id": 0,
-    "sliding_window": None,
-}
+_SIZES = {**SIZES, "sliding_window": None}
 
 
 @FIX.case(

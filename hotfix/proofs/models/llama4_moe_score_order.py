@@ -3,6 +3,7 @@
 import torch
 
 from hotfix.models.llama4_moe_score_order import FIX
+from hotfix.proofs._decoder import logits_of_both_attentions
 from hotfix.proofs.testbed import Target, Testbed
 
 
@@ -28,11 +29,4 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         eos_token_id=2,
         attention_chunk_size=16,
     )
-    ids = testbed.randint(5, 48, 2, 9, seed=1)
-    mask = torch.ones_like(ids)
-    mask[1, :3] = 0
-    results = {}
-    for attention in ("eager", "sdpa"):
-        model = testbed.model(Llama4ForCausalLM, config, attention, torch.float32)
-        results[attention] = model(ids, attention_mask=mask).logits[mask.bool()]
-    return results
+    return logits_of_both_attentions(testbed, Llama4ForCausalLM, config)

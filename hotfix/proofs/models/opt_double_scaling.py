@@ -3,6 +3,7 @@
 import torch
 
 from hotfix.models.opt_double_scaling import FIX
+from hotfix.proofs._decoder import logits_of_both_attentions
 from hotfix.proofs.testbed import Target, Testbed
 
 
@@ -14,11 +15,4 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     config = OPTConfig(
         vocab_size=48, hidden_size=32, ffn_dim=48, num_hidden_layers=2, num_attention_heads=4, word_embed_proj_dim=32
     )
-    ids = testbed.randint(5, 48, 2, 9, seed=1)
-    mask = torch.ones_like(ids)
-    mask[1, :3] = 0
-    results = {}
-    for attention in ("eager", "sdpa"):
-        model = testbed.model(OPTForCausalLM, config, attention, torch.float32)
-        results[attention] = model(ids, attention_mask=mask).logits[mask.bool()]
-    return results
+    return logits_of_both_attentions(testbed, OPTForCausalLM, config)

@@ -6,19 +6,10 @@ from typing import Any
 import torch
 
 from hotfix.models.replaced_layer_returns_a_tuple import FIX, MODELS
+from hotfix.proofs._decoder import SIZES
 from hotfix.proofs.testbed import Target, Testbed
 
-_SIZES: dict[str, Any] = {
-    "hidden_size": 32,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "num_hidden_layers": 3,
-    "intermediate_size": 48,
-    "vocab_size": 64,
-    "pad_token_id": 0,
-    "sliding_window": None,
-}
+_SIZES = {**SIZES, "num_hidden_layers": 3, "sliding_window": None}
 
 
 class Own(torch.nn.Module):

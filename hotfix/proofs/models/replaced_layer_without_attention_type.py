@@ -6,17 +6,11 @@ from typing import Any
 import torch
 
 from hotfix.models.replaced_layer_without_attention_type import FIX
+from hotfix.proofs._decoder import SIZES
 from hotfix.proofs.testbed import Target, Testbed
 
-_SIZES: dict[str, Any] = {
-    "hidden_size": 32,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "num_hidden_layers": 2,
-    "intermediate_size": 48,
-    "vocab_size": 64,
-    "pad_token_id": 0,
+_SIZES = {
+    **SIZES,
     "sliding_window": 3,
     "use_sliding_window": True,
     "max_window_layers": 1,

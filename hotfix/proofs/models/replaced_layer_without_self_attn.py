@@ -6,19 +6,10 @@ from typing import Any
 import torch
 
 from hotfix.models.replaced_layer_without_self_attn import FIX, MODELS
+from hotfix.proofs._decoder import SIZES
 from hotfix.proofs.testbed import Target, Testbed
 
-_SIZES = {
-    "hidden_size": 32,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "num_hidden_layers": 2,
-    "intermediate_size": 48,
-    "vocab_size": 64,
-    "pad_token_id": 0,
-    "eos_token_id": None,
-}
+_SIZES = {**SIZES, "eos_token_id": None}
 
 
 class Catcher(torch.nn.Module):

@@ -1,23 +1,15 @@
 """The proof: a file imports the class, and asks whether a layer is one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import torch
 
 from hotfix.names.attention_classes_by_kind_removed import FIX
 from hotfix.proofs.names.asking import ask, words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises="ImportError: cannot import name '")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Its class, and that it can be imported."""
-    import torch
     from transformers.models.whisper.modeling_whisper import WhisperAttention
 
     restored = ask(target)

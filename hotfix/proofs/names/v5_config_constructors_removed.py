@@ -1,19 +1,14 @@
 """The proof: a configuration is made of its parts, by position and by name, and compared part by part."""
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from hotfix.names.v5_config_constructors_removed import FIX
 from hotfix.proofs.names.asking import words
-
-if TYPE_CHECKING:
-    import torch
-
-    from hotfix.fix import Target
-    from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 SIZES = {"hidden_size": 16, "num_attention_heads": 2, "num_hidden_layers": 1}
 PARTS: dict[str, tuple[str, ...]] = {
