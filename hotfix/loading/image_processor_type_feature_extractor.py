@@ -55,7 +55,16 @@ def translated(settings: dict[str, Any], config: Any) -> Any:
         return name
     caller = sys._getframe(1)
     while caller.f_back is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
+        if caller.f_globals["__name__"] == "transformers.models.auto.processing_auto" and _is_of_videos(name):
+            return name  # it tries that processor next
         caller = caller.f_back  # `AutoProcessor` and `pipeline` handle the error, and end with another one
     if scope.is_handled(FIX.id, ValueError, caller):
         return name
     return name.replace("FeatureExtractor", "ImageProcessor")
+
+
+def _is_of_videos(name: str) -> bool:
+    """Whether the release has a video processor in place of this feature extractor."""
+    auto: Any = sys.modules.get("transformers.models.auto.video_processing_auto")
+    present = auto.VIDEO_PROCESSOR_MAPPING_NAMES.values() if auto else ()
+    return any(name.replace("FeatureExtractor", "VideoProcessor") in str(each) for each in present)

@@ -22,7 +22,7 @@ import dis
 import re
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Optional
 
 from hotfix.fix import Fix
@@ -208,31 +208,37 @@ def _is_ignored(model: Any, name: str, target: str) -> bool:
 
 
 _SETTERS = {"add_module", "register_module", "set_decoder", "set_input_embeddings", "set_output_embeddings", "setattr"}
-"""Functions that put a part into a model whose name is not in the code."""
+_SETTERS |= {"_modules", "__dict__"}
+"""Ways to put a part into a model whose name is not in the code."""
 
 
 def _is_of_the_program(model: Any, target: str) -> bool:
-    """Whether a subclass makes, or initializes by its name, a part that a weight is in."""
-    parts = set(target.split(".")[:-1])
-    own: dict[str, types.CodeType] = {}
+    """Whether a subclass makes, or initializes by its name, a weight or a part that it is in."""
+    parts = set(target.split("."))
+    own: dict[str, types.FunctionType] = {}
     for cls in type(model).__mro__:
-        if is_of_the_library(cls):
-            break
-        for name, member in vars(cls).items():
-            if isinstance(code := getattr(member, "__code__", None), types.CodeType):
-                own.setdefault(name, code)
-    if "_init_weights" in own and parts & _names(own["_init_weights"]):
+        if not is_of_the_library(cls) and cls.__module__.partition(".")[0] not in ("builtins", "torch"):
+            for name, member in vars(cls).items():
+                if isinstance(member, types.FunctionType):
+                    own.setdefault(name, member)
+    if "_init_weights" in own and parts & _names(own["_init_weights"].__code__):
         return True
-    return any(parts & _stored(code) or _SETTERS & _names(code) for code in _reached(own, "__init__"))
+    reached = _reached(own, ("__init__", "post_init"))
+    return any(parts & _stored(code) or _SETTERS & _names(code) for code in reached)
 
 
-def _reached(own: Mapping[str, types.CodeType], start: str) -> list[types.CodeType]:
-    """The code of a method, and of all others of the program's that it names, directly or not."""
-    names, left = set(), {start} & {*own}
+def _reached(own: Mapping[str, types.FunctionType], starts: Iterable[str]) -> list[types.CodeType]:
+    """The code of methods, and of all functions of their classes and modules that they name, directly or not."""
+    reached: dict[types.CodeType, None] = {}
+    left = [own[name] for name in starts if name in own]
     while left:
-        names |= left
-        left = {name for method in left for name in _names(own[method]) if name in own} - names
-    return [own[name] for name in sorted(names)]
+        function = left.pop()
+        if function.__code__ not in reached:
+            reached[function.__code__] = None
+            named = ((own.get(name), function.__globals__.get(name)) for name in _names(function.__code__))
+            left += [each for pair in named for each in pair if isinstance(each, types.FunctionType)]
+            left = [each for each in left if each.__module__.partition(".")[0] not in ("transformers", "torch")]
+    return list(reached)
 
 
 def _names(code: types.CodeType) -> set[str]:

@@ -256,7 +256,7 @@ class _Operator:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
-            return self
+            raise AttributeError(f"type object '{getattr(owner, '__name__', '')}' has no attribute '{self.name}'")
         further = _further(instance, self.name)
         if further is not None:
             return further

@@ -9,7 +9,7 @@ Releases  LLaVA-NeXT and LLaVA-NeXT-Video 4.45.0 to 4.46.3 (in the model); LLaVA
 Upstream  transformers#34625, transformers#36002 (fixed in 4.47.0 and 4.49.0)
 Here      Both round, as in those releases. If the model inserts the image tokens itself (inputs of an older
           processor), nothing has to match, and the model truncates as before. So does ``unpad_image`` for a program
-          that calls it.
+          that calls it, and for a model that is compiled.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ FIX.edits(
 def is_expanded() -> bool:
     """Whether the library's model calls, in a forward whose image tokens were counted by a processor that rounds."""
     if is_compiling():
-        return True
+        return False  # the forward's variables cannot be seen
     frame = sys._getframe(1)
     padded, size = frame.f_locals["tensor"].shape[1:], frame.f_locals["original_size"]
     if _without_padding(padded, size) == _without_padding(padded, size, digits=7):
@@ -71,8 +71,8 @@ def is_expanded() -> bool:
         if frame.f_code.co_name == "pack_image_features":
             is_of_the_model = str(frame.f_globals.get("__name__")).startswith("transformers.models.llava_next")
             packing = {**frame.f_globals, **frame.f_locals} if is_of_the_model else {}
-        elif packing and "legacy_processing" in frame.f_locals:
-            return not frame.f_locals["legacy_processing"] and not _fits(packing, frame.f_locals.get("input_ids"))
+        elif packing and {"legacy_processing", "input_ids"} <= frame.f_locals.keys():
+            return not frame.f_locals["legacy_processing"] and not _fits(packing, frame.f_locals["input_ids"])
     return False
 
 

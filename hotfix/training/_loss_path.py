@@ -34,7 +34,11 @@ def is_mean(fix: str, trainer: Any, loss: Any, number: Any) -> bool:
         loss: what its ``compute_loss`` has returned, a tensor without axes.
         number: of labels in the step, as the loss received it: an int, a tensor, or None.
     """
-    return kind_of(fix, trainer, loss, number) == MEAN and not _passed_on.is_gradient_scaled(fix, trainer)
+    try:
+        is_plain = kind_of(fix, trainer, loss, number) == MEAN and not _passed_on.is_gradient_scaled(fix, trainer)
+        return is_plain and not _may_divide_within(fix, trainer)
+    except Exception as error:  # such as of a form of autograd's nodes in another torch
+        return scope.undecided(fix, error)
 
 
 def is_normalised(fix: str, trainer: Any, loss: Any, number: Any, is_divided: bool) -> bool:
@@ -51,13 +55,22 @@ def is_normalised(fix: str, trainer: Any, loss: Any, number: Any, is_divided: bo
         is_divided: whether the Trainer itself has divided the loss by the number of micro-batches. Then the loss
             before that division decides: a mean that the program multiplied by their number must be divided twice.
     """
-    if _passed_on.is_gradient_scaled(fix, trainer):
-        return False
+    try:
+        return not _passed_on.is_gradient_scaled(fix, trainer) and _is_normalised(
+            fix, trainer, loss, number, is_divided
+        )
+    except Exception as error:  # see `is_mean`
+        return scope.undecided(fix, error)
+
+
+def _is_normalised(fix: str, trainer: Any, loss: Any, number: Any, is_divided: bool) -> bool:
     if is_divided:
         below = _below_the_division(trainer, loss)
         return below is not None and _kind_of_result(fix, trainer, below, number) == MEAN
     kind = kind_of(fix, trainer, loss, number)
-    return kind in _IS_NORMALISED or (kind == SUM and number is not None)
+    if number is not None and kind in (BY_NUMBER, SUM):
+        return _is_as_counted(fix, trainer)
+    return kind in _IS_NORMALISED
 
 
 def kind_of(fix: str, trainer: Any, loss: Any, number: Any) -> str:
@@ -150,14 +163,35 @@ def _kind_by_participants(fix: str, trainer: Any, number: Any) -> str:
         return MEAN if scope.is_class_of(fix, trainer.label_smoother) else UNKNOWN
     model = model_of(trainer)
     kind: Any = type(model)
-    if getattr(model, "_forward_hooks", None) and any(
-        scope._reason(hook, "", "transformers") for hook in model._forward_hooks.values()
-    ):
+    hooks = [*getattr(model, "_forward_hooks", {}).values(), *getattr(model, "_forward_pre_hooks", {}).values()]
+    if any(scope._reason(hook, "", "transformers") for hook in hooks):
         return UNKNOWN
     if not _passed_on.is_library_path(fix, model, "forward") or not _passed_on.is_library_loss(fix, model):
         return UNKNOWN
     takes = trainer.model_accepts_loss_kwargs and number is not None
-    return BY_NUMBER if takes and not _swallowed._class_swallows(kind) else MEAN
+    if not takes or _swallowed._class_swallows(kind):
+        return MEAN
+    return BY_NUMBER if _passed_on.is_number_passed_on(fix, trainer, "compute_loss") else UNKNOWN
+
+
+def _is_as_counted(fix: str, trainer: Any) -> bool:
+    """Whether the number of labels that the step has been given is that of the library's count."""
+    counts = (name for name in ("get_batch_samples", "_get_num_items_in_batch") if hasattr(trainer, name))
+    return all(_passed_on.is_number_as_counted(fix, trainer, name) for name in counts) and (
+        _passed_on.is_number_passed_on(fix, trainer, "training_step")
+    )
+
+
+def _may_divide_within(fix: str, trainer: Any) -> bool:
+    """Whether code of the user's that makes the loss has the number of micro-batches, below the mean as well."""
+    model, steps = model_of(trainer), _steps(trainer)
+    factors = {factor for step in steps if step > 1 for factor in (step, 1 / step)}
+    of_the_loss = (trainer.compute_loss, trainer.compute_loss_func, getattr(model, "forward", None))
+    for function in (*of_the_loss, _passed_on.loss_function_of(model)):
+        if _passed_on.scales_by(function, factors):
+            scope.leave_alone(fix, f"{getattr(function, '__qualname__', 'the loss')} is your own, and may divide it")
+            return True
+    return False
 
 
 def _divides_by_steps(trainer: Any) -> bool:
@@ -341,7 +375,7 @@ def _kind_inside(node: Any, number: Any, steps: tuple[int, ...], of_mean: bool) 
             if factor != 1 and (not of_mean or factor is None or _is_of_steps(factor, steps)):
                 return MIXED  # weights, which may add up to one, or divide by anything
             node = below
-        elif name.startswith("Expand") and not of_mean:
+        elif name.startswith(("Expand", "Repeat")) and not of_mean:
             return MIXED
         elif name.startswith(("Stack", "Cat")):
             parts = [part for part, _ in node.next_functions if part]
@@ -372,6 +406,8 @@ def _has_weights(node: Any) -> bool:
 
 def _constant_of(node: Any) -> tuple[Optional[Any], Any]:
     """The constant operand of a product or quotient, and the node of the other operand."""
+    if len(node.next_functions) != 2:  # by a Python number, in C++
+        return None, None
     (first, _), (second, _) = node.next_functions
     if second is None:
         return node._saved_other, first

@@ -15,7 +15,7 @@ import re
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Optional
 from weakref import WeakKeyDictionary
 
@@ -27,6 +27,7 @@ from hotfix.versions import source
 _NUMBER = "num_items_in_batch"
 _OF_STEPS = re.compile("accum|grad_acc", re.IGNORECASE)
 _OF_GRADIENTS = re.compile("^grad$")
+_OF_RATES = re.compile("(^|_)lrs?$|learning_rate")
 _OF_HOOKS = re.compile("^register_(pre)?hook$")
 _DIVISOR = "current_gradient_accumulation_steps"  # of the Trainer: the number of micro-batches in this step
 _EXTENDING = ("cat", "concat", "concatenate", "hstack", "pad")
@@ -175,6 +176,15 @@ def is_gradient_scaled(fix: str, trainer: Any) -> bool:
         if _is_yours(function) and says(function, _OF_HOOKS) and (says(function, _OF_STEPS) or _scales(function)):
             return _changes_gradients(fix, function)
     inner = getattr(optimizer, "optimizer", optimizer)  # below Accelerate's wrapper
+    step, steps = (
+        getattr(inner, "step", None),
+        getattr(getattr(trainer, "args", None), "gradient_accumulation_steps", 1),
+    )
+    if steps > 1 and _is_yours(step) and says(step, _OF_GRADIENTS):
+        codes = list(_codes(step))
+        held = _numbers_in(getattr(inner, "param_groups", ()), {text for code in codes for text in _texts_of(code)})
+        if any(map(_multiplies, codes)) and any(number in (steps, 1 / steps) for number in held):
+            return _changes_gradients(fix, step)
     of_all: Any = getattr(sys.modules.get("torch.optim.optimizer"), "_global_optimizer_pre_hooks", None)
     before_steps = [*(getattr(inner, "_optimizer_step_pre_hooks", None) or {}).values(), *(of_all or {}).values()]
     of_optimizer = [getattr(inner, "step", None), *before_steps]
@@ -183,14 +193,20 @@ def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     for function in (*of_callbacks, *of_trainer, *of_optimizer):
         if _is_yours(function) and says(function, _OF_GRADIENTS) and (says(function, _OF_STEPS) or _scales(function)):
             return _changes_gradients(fix, function)
+    events = ("on_train_begin", "on_epoch_begin", "on_step_begin")
+    for function in (
+        getattr(callback, event, None) for callback in getattr(handler, "callbacks", ()) for event in events
+    ):
+        if _is_yours(function) and says(function, _OF_STEPS) and says(function, _OF_RATES):  # lr * accumulation
+            return _changes_gradients(fix, function)
     for function in of_accelerator:
         if _is_yours(function) and (says(function, _OF_STEPS) or _scales(function)):
             return _changes_gradients(fix, function)
-    function = getattr(trainer, "create_optimizer", None)  # a learning rate that is divided
-    if _is_yours(function) and (says(function, _OF_STEPS) or (says(function, _OF_GRADIENTS) and _scales(function))):
-        return _changes_gradients(fix, function)
+    for function in (getattr(trainer, name, None) for name in ("create_optimizer", "create_scheduler")):  # of the rate
+        if _is_yours(function) and (says(function, _OF_STEPS) or (says(function, _OF_GRADIENTS) and _scales(function))):
+            return _changes_gradients(fix, function)
     for hook in _hooks_of_gradients(model):
-        if _reason(hook, "", "transformers") and (says(hook, _OF_STEPS) or _scales(hook)):
+        if _is_product(hook) or (_reason(hook, "", "transformers") and (says(hook, _OF_STEPS) or _scales(hook))):
             scope.leave_alone(fix, f"{_name_of(hook)}, a hook of gradients, is your own")
             return True
     return False
@@ -384,14 +400,73 @@ def _scales(function: Any) -> bool:
     mask is none.
     """
     codes = list(_codes(function))
+    if any(map(_doubles, codes)):
+        return True
+    return any(map(_multiplies, codes)) and any(map(_is_factor, _numbers_of(function, codes)))
+
+
+def scales_by(function: Any, factors: Collection[float]) -> bool:
+    """Whether a function of the user's, or one that it calls, multiplies or divides by one of these numbers.
+
+    It may also have a variable or an attribute that is named after accumulation, or add something to itself.
+
+    Args:
+        function: the function, or an object that is called.
+        factors: the numbers.
+    """
+    package = str(getattr(_function(function), "__module__", "")).partition(".")[0]
+    if package in _LIKE_THE_LIBRARY or not _is_yours(function):
+        return False
+    codes = list(_codes(function))
+    if any(map(_doubles, codes)):
+        return True
+    return any(map(_multiplies, codes)) and (
+        says(function, _OF_STEPS) or any(number in factors for number in _numbers_of(function, codes))
+    )
+
+
+def _numbers_of(function: Any, codes: Sequence[types.CodeType]) -> Iterator[float]:
+    """The numbers that a function can reach by a name or a key in its code."""
+    inner: Any = _function(function)
+    while isinstance(inner, functools.partial):
+        yield from _numbers_in((*inner.args, *inner.keywords.values()), ())
+        inner = _function(inner.func)
+    words = {word for code in codes for word in _texts_of(code)}
     held = [constant for code in codes for constant in code.co_consts]
-    inner = _function(function)
+    owner = getattr(function, "__self__", None)
+    if not isinstance(inner, types.FunctionType):  # an object with a `__call__`
+        owner, inner = inner, _function(inspect.getattr_static(type(inner), "__call__", None))
     if isinstance(inner, types.FunctionType):
         held += [*(inner.__defaults__ or ()), *(inner.__kwdefaults__ or {}).values()]
         held += [cell.cell_contents for cell in inner.__closure__ or () if _is_full(cell)]
-        spaces = (inner.__globals__, getattr(getattr(function, "__self__", None), "__dict__", {}))
-        held += [space.get(name) for code in codes for name in code.co_names for space in spaces]
-    return any(map(_multiplies, codes)) and any(map(_is_factor, held))
+        held += [inner.__globals__[word] for word in words if word in inner.__globals__]
+    if owner is not None:
+        held.append(owner)
+    yield from _numbers_in(held, words)
+
+
+def _texts_of(code: types.CodeType) -> list[str]:
+    """The names of attributes and variables of the module, and the texts, in a function."""
+    return [word for word in (*code.co_names, *code.co_consts) if isinstance(word, str)]
+
+
+def _numbers_in(held: Iterable[Any], words: Collection[str]) -> Iterator[float]:
+    """The numbers among values, and in their items and attributes of these names."""
+    for value in held:
+        if type(value) in (int, float):
+            yield value
+        elif _is_number_on_the_cpu(value):
+            yield float(value)
+        elif isinstance(value, dict):
+            yield from (value[word] for word in words if type(value.get(word)) in (int, float))
+        elif not isinstance(value, (types.ModuleType, types.FunctionType, types.CodeType)):
+            space = getattr(value, "__dict__", {})
+            yield from _numbers_in([space[word] for word in words if word in space], ())
+
+
+def _is_number_on_the_cpu(value: Any) -> bool:
+    """Whether a value is a tensor of one number that can be read without waiting for a device."""
+    return getattr(value, "device", None) is not None and value.device.type == "cpu" and value.numel() == 1
 
 
 _OF_SCALING = frozenset(
@@ -409,6 +484,23 @@ def _multiplies(code: types.CodeType) -> bool:
     return not _OF_SCALING.isdisjoint(code.co_names) or any(
         operator.rstrip("=") in ("*", "/") or operator.endswith(("_MULTIPLY", "_TRUE_DIVIDE")) for operator in operators
     )
+
+
+def _is_product(hook: Any) -> bool:
+    """Whether a hook is a product or quotient of torch, with its other factor: ``partial(torch.mul, other=4)``."""
+    return getattr(getattr(hook, "func", hook), "__name__", "") in _OF_SCALING
+
+
+@functools.cache
+def _doubles(code: types.CodeType) -> bool:
+    """Whether code adds a variable to itself."""
+    loads: list[Any] = []
+    for each in dis.get_instructions(code):
+        if (each.argrepr == "+" or each.opname == "BINARY_ADD") and len(loads) > 1 and loads[-1] == loads[-2]:
+            return True
+        names = each.argval if isinstance(each.argval, tuple) else (each.argval,)  # two at once from 3.13 on
+        loads = [*loads, *names] if each.opname.startswith("LOAD_FAST") else []
+    return False
 
 
 def _is_factor(value: Any) -> bool:

@@ -1,0 +1,69 @@
+"""``apply_rotary_pos_emb`` no longer takes ``position_ids``.
+
+Symptom   ``TypeError: unsqueeze(): argument 'dim' (position 1) must be int, not Tensor`` (or ``not NoneType``), or
+          ``TypeError: apply_rotary_pos_emb() got an unexpected keyword argument 'position_ids'``, from attention layers
+          of one's own that call ``apply_rotary_pos_emb(q, k, cos, sin, position_ids)`` as the library did to 4.57.
+Cause     The argument, unused since 4.38, was removed, and what is given in its place is taken for a dimension.
+Releases  5.0.0 and later
+Upstream  not put back
+Here      After the error, the argument is left out, as it had no effect. Rows of these positions are looked up in what
+          `rotary-by-length` gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from hotfix.fix import Fix
+from hotfix.names.rotary_by_length import MARK
+
+FIX = Fix(
+    title="TypeError: apply_rotary_pos_emb() got an unexpected keyword argument 'position_ids'",
+    kind="removed-api",
+    group="removed-names",
+    exempt={"transformers.models.*:*": "few programs call the function of these models"},
+    errors=(
+        "TypeError: apply_rotary_pos_emb() got an unexpected keyword argument 'position_ids'",
+        "TypeError: unsqueeze(): argument 'dim' (position 1) must be int, not Tensor",
+        "TypeError: unsqueeze(): argument 'dim' (position 1) must be int, not NoneType",
+    ),
+)
+
+FOLDERS = """
+    cohere falcon gemma gemma2 gpt_neox granite llama mistral mixtral olmo olmo2 persimmon phi phi3 qwen2 qwen2_moe
+    qwen3 qwen3_moe stablelm starcoder2
+"""
+
+
+@FIX.wraps(
+    *(
+        (f"transformers.models.{folder}.modeling_{folder}:apply_rotary_pos_emb", ">=5.0.0")
+        for folder in FOLDERS.split()
+    ),
+    on_error=(
+        "TypeError: …() got an unexpected keyword argument 'position_ids'",
+        "TypeError: unsqueeze(): argument 'dim' (position 1) must be int, not …",
+        "TypeError: …apply_rotary_pos_emb() got multiple values for argument 'unsqueeze_dim'",
+        "TypeError: …apply_rotary_pos_emb() takes from 4 to 5 positional arguments but 6 were given",
+    ),
+)
+def without_positions(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave the positions out."""
+
+    def apply_rotary_pos_emb(q: Any, k: Any, cos: Any, sin: Any, /, *args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(("position_ids", "unsqueeze_dim"), args)), **kwargs}
+        positions = given.get("position_ids")
+        if len(given) < len(args) + len(kwargs) or isinstance(positions, int):
+            return original(q, k, cos, sin, *args, **kwargs)
+        if positions is not None and getattr(cos, MARK, False):
+            cos, sin = cos[positions], sin[positions]
+        return original(q, k, cos, sin, **{name: given[name] for name in given if name != "position_ids"})
+
+    return apply_rotary_pos_emb
+
+
+@FIX.recognises
+def takes_none(function: Any) -> bool:
+    """The function without positions."""
+    names = [argument.arg for argument in function.args.args]
+    return function.name == "apply_rotary_pos_emb" and names == ["q", "k", "cos", "sin", "unsqueeze_dim"]
