@@ -24,6 +24,7 @@ import sys
 import types
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Optional
+from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
 from hotfix.loading._reading import carefully, is_of_the_library
@@ -36,10 +37,13 @@ FIX = Fix(
     everyone="only for weights that the model lacks and the release ignores: the new code tests it",
 )
 
+_LOADING = "transformers.core_model_loading"
+_BY_CLASS = "self.scope_prefix: str | None = None"  # since then the name of a class decides
+
 FIX.edits(
-    ("transformers.core_model_loading:convert_and_load_state_dict_in_model", ">=5.9.0"),
+    (f"{_LOADING}:convert_and_load_state_dict_in_model", ">=5.9.0"),
     fingerprint_of=("convert_and_load_state_dict_in_model", "WeightTransform.__init__"),
-    beside="self.scope_prefix: str | None = None",  # since then the name of a class decides
+    beside=_BY_CLASS,
     old=(
         "weight_mapping = load_config.weight_mapping or []",
         "[conversion for conversion in weight_mapping if conversion.was_used()]",
@@ -51,6 +55,18 @@ FIX.edits(
         """,
         "for_saving(weight_mapping)",
     ),
+)
+
+FIX.edits(
+    ("transformers.modeling_utils:PreTrainedModel._finalize_model_loading", ">=5.9.0"),
+    old="model._initialize_missing_keys(load_config.is_quantized)",
+    new=f"""
+        from {__name__} import initialize_the_others
+        initialize_the_others(model, load_config.is_quantized)
+        """,
+    beside=_BY_CLASS,
+    fingerprint_of=("PreTrainedModel._finalize_model_loading", f"{_LOADING}:WeightTransform.__init__"),
+    along=(f"{_LOADING}:convert_and_load_state_dict_in_model",),
 )
 
 _TEXT = r"^model\.(?!language_model\.|visual\.)", "language_model."
@@ -95,6 +111,41 @@ def with_inherited(model: Any, weights: Mapping[str, Any], own: list[Any]) -> li
     if not inherited or _is_renamed(model, own):
         return own
     return carefully(FIX, "the checkpoint", own, lambda own: _best(model, weights, own, inherited))
+
+
+_added: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+"""The weights that a model has because of the inherited conversion, until they have been loaded."""
+
+
+def initialize_the_others(model: Any, is_quantized: bool) -> None:
+    """Initialize what the checkpoint lacks, with the random numbers that the release has for it.
+
+    It initializes the added weights as well, before others or after them, and a program may not need these. Weights of
+    a whole language model are not drawn: nothing is right without these.
+
+    Args:
+        model: the model, loaded.
+        is_quantized: whether a quantizer loads it.
+    """
+    added = [model.get_parameter_or_buffer(name) for name in _added.pop(model, ())]
+    if not added or not 0 < sum(weight.numel() for weight in added) < _MOST or any(map(_is_elsewhere, added)):
+        model._initialize_missing_keys(is_quantized)
+        return
+    values = [weight.detach().clone() for weight in added]
+    for weight in added:
+        weight._is_hf_initialized = False
+    model._initialize_missing_keys(is_quantized)
+    for weight, value in zip(added, values):
+        weight.data.copy_(value)
+        weight._is_hf_initialized = True
+
+
+_MOST = 2**30
+
+
+def _is_elsewhere(weight: Any) -> bool:
+    """Whether the values of a weight are not in it: on the meta device, or spread over processes."""
+    return weight.device.type == "meta" or hasattr(weight, "ds_id") or hasattr(weight, "device_mesh")
 
 
 def for_saving(conversion: list[Any]) -> list[Any]:
@@ -153,6 +204,9 @@ def _best(model: Any, weights: Mapping[str, Any], own: list[Any], inherited: lis
         after = _plan(longer, model, weights, wanted)
         if len(after.places) > most and _only_adds(before.places, after.places, model, weights, wanted):
             most, best = len(after.places), longer
+            _added[model] = {target for target, _ in after.places.values()} - {
+                target for target, _ in before.places.values()
+            }
     return best
 
 

@@ -20,13 +20,17 @@ PROGRAMS = [
 ]
 
 
+NEEDED = {"AutoImageProcessor": "pillow==11.3.0", "AutoVideoProcessor": "torchvision==0.28.0"}
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("text", "release"), PROGRAMS)
 def test_a_program_that_is_right_prints_the_same(text, release, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(text, encoding="utf-8")
     release, _, accelerate = release.partition("+")
-    extras = [f"accelerate=={accelerate or '1.15.0'}", *(["pillow==11.3.0"] if "AutoImageProcessor" in text else [])]
+    extras = [f"accelerate=={accelerate or '1.15.0'}"]
+    extras += [extra for word, extra in NEEDED.items() if word in text]
     settings = {"transformers": release, "flash_attn": None, "extras": extras}
     stock, armed = (run(program, hotfix=hotfix, **settings).require() for hotfix in (False, True))
     assert "itself failed" not in armed.stderr
