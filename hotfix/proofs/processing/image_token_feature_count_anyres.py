@@ -56,13 +56,14 @@ def features_of(modeling: Any, name: str, down: int, across: int) -> Any:
     config = SimpleNamespace(
         vision_config=SimpleNamespace(image_size=_TILE, patch_size=1),
         image_grid_pinpoints=[[down * _TILE, across * _TILE]],
+        image_token_index=1,
     )
     pack = getattr(modeling, name).pack_image_features
     tiles = torch.zeros(1 + down * across, _TILE * _TILE, 1)
 
     def features(size: tuple[int, int]) -> int:
-        legacy_processing = False  # in the forward: the processor has counted
+        legacy_processing, input_ids = False, torch.zeros(1, 0)  # in the forward: the processor has counted
         packed, _ = pack(SimpleNamespace(config=config), [tiles], [size], vision_feature_select_strategy="default")
-        return int(packed.numel()) - _TILE * _TILE + int(legacy_processing)
+        return int(packed.numel()) + input_ids.numel() - _TILE * _TILE + int(legacy_processing)
 
     return features
