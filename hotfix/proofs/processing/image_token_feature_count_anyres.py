@@ -64,6 +64,6 @@ def features_of(modeling: Any, name: str, down: int, across: int) -> Any:
     def features(size: tuple[int, int]) -> int:
         legacy_processing, input_ids = False, torch.zeros(1, 0)  # in the forward: the processor has counted
         packed, _ = pack(SimpleNamespace(config=config), [tiles], [size], vision_feature_select_strategy="default")
-        return int(packed.numel()) + input_ids.numel() - _TILE * _TILE + int(legacy_processing)
+        return int(packed.numel() + input_ids.numel()) - _TILE * _TILE + int(legacy_processing)
 
     return features
