@@ -11,8 +11,7 @@ Here      Rotary embeddings of the attention's configuration, made when they are
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import Any, Callable
 from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
@@ -38,13 +37,12 @@ _NAME = "rotary_emb"
 _made: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
-def _from(module: Any, cls: str) -> property:
-    """The property.
+def _from(cls: str) -> Callable[[Any], property]:
+    """A function that makes the property for a module with rotary embeddings of this name."""
+    return lambda module: _property(module, cls)
 
-    Args:
-        module: with the attention and the rotary embeddings.
-        cls: name of the class of the rotary embeddings.
-    """
+
+def _property(module: Any, cls: str) -> property:
 
     def get(attention: Any) -> Any:
         for own in (attention._modules, attention.__dict__):  # set by the program
@@ -65,4 +63,4 @@ for _first, _classes in CLASSES.items():
         FIX.adds_made(
             (f"transformers.models.{_folder}.modeling_{_folder}:{_family}Attention.{_NAME}", f">={_first}"),
             of_instances=True,
-        )(partial(_from, cls=f"{_family}RotaryEmbedding"))
+        )(_from(f"{_family}RotaryEmbedding"))
