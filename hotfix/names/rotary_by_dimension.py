@@ -31,7 +31,6 @@ FIX = Fix(
         "TypeError: …RotaryEmbedding.__init__() got an unexpected keyword argument 'dim'",
         "TypeError: …RotaryEmbedding.__init__() got an unexpected keyword argument 'base'",
         "TypeError: …RotaryEmbedding.__init__() got an unexpected keyword argument 'max_position_embeddings'",
-        "TypeError: …RotaryEmbedding.__init__() takes from 2 to 3 positional arguments but 4 were given",
         "AttributeError: 'int' object has no attribute 'max_position_embeddings'",
     ),
 )
