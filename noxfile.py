@@ -27,8 +27,8 @@ COMING = ("3.14", "3.14t", "3.15")  # tested if installed; not recommended befor
 # two adapters of changed signatures, which 33 rows of a table drive, take 11,000 more than two fixes; the hosts of
 # `hotfix verify` and the repairs that act only where a program would end take 4,000, the digests of the cures 6,000,
 # and those of the files of the library 83,000; what guards promise up to the end of a process 14,000, and what decides
-# whether code is read, handled or run again 14,000. The four fixes of rotary embeddings, with evidence of 94 classes and
-# functions, take 10,000 more than four fixes.
+# whether code is read, handled or run again 14,000. The four fixes of rotary embeddings, with evidence of 94 classes
+# and functions, take 10,000 more than four fixes.
 WHEEL_WITHOUT_FIXES = 740_000
 WHEEL_PER_FIX = 4_450
 
