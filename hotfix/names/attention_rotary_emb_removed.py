@@ -49,7 +49,9 @@ def _property(module: Any, cls: str) -> property:
             if _NAME in own:
                 return own[_NAME]
         if attention not in _made:
-            _made[attention] = getattr(module, cls)(attention.config).to(next(attention.parameters()).device)
+            held = next((each for each in (*attention.parameters(), *attention.buffers())), None)
+            made = getattr(module, cls)(attention.config)
+            _made[attention] = made if held is None else made.to(held.device)
         return _made[attention]
 
     def set_(attention: Any, value: Any) -> None:

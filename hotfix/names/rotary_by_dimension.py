@@ -8,7 +8,7 @@ Releases  4.48.0 and later; 5.0.0 and later for Chameleon and DBRX
 Upstream  transformers#35621 (not put back)
 Here      After the error, the frequencies are made from the dimension and the base, as in 4.47.1, and ``dim``, ``base``
           and ``max_position_embeddings`` are attributes. Scaled embeddings, which had further arguments, are refused as
-          before. A device is where the frequencies are put.
+          before, and so are subclasses that scale in ``_set_cos_sin_cache``. A device is where the frequencies are put.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def from_a_dimension(original: Callable[..., None]) -> Callable[..., None]:
     """Make the frequencies from a dimension and a base."""
 
     def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        given = _as_in_4(args, kwargs)
+        given = None if makes_its_table(self) else _as_in_4(args, kwargs)
         if given is None:
             return original(self, *args, **kwargs)
         if "config" in given:
@@ -81,6 +81,16 @@ def from_a_dimension(original: Callable[..., None]) -> Callable[..., None]:
         return None
 
     return __init__
+
+
+def makes_its_table(embedding: Any) -> bool:
+    """Whether a subclass of the program scales the angles in a method that the release no longer calls.
+
+    Args:
+        embedding: the rotary embedding.
+    """
+    method = getattr(type(embedding), "_set_cos_sin_cache", None)
+    return method is not None and not str(getattr(method, "__module__", "")).startswith("transformers.")
 
 
 def _as_in_4(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:

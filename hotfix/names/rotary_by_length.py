@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.names.rotary_by_dimension import makes_its_table
 from hotfix.pattern import occurs
 
 _OTHERS = """
@@ -93,7 +94,7 @@ def by_length(original: Callable[..., Any]) -> Callable[..., Any]:
     def forward(self: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
         names = ("position_ids", "seq_len")
         given = {**dict(zip(names, args)), **kwargs}
-        if len(given) < len(args) + len(kwargs) or not given.keys() <= set(names):
+        if len(given) < len(args) + len(kwargs) or not given.keys() <= set(names) or makes_its_table(self):
             return original(self, x, *args, **kwargs)
         positions, length = given.get("position_ids"), given.get("seq_len")
         if isinstance(positions, int) and length is None:
