@@ -15,6 +15,7 @@ The rule, from the frame that uses the name upwards:
 
 - In that frame, and in a frame that imports its module, any handler for the error counts: a bare one, one for
   `Exception`, one whose class cannot be determined. A handler that only re-raises or ends the program does not count.
+  The `forward` of a module counts as called by the frame that calls the module: torch's functions between them do not.
 - Further up, a handler counts if it names the error, if it is in module-level code, or if it is silent. A broad handler
   in a function that reports the error is the main loop of a server, a test runner or a notebook. It does not count,
   unless it is the program's own and supplies a substitute for the import, or says whether a string could be executed.

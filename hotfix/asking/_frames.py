@@ -22,6 +22,12 @@ _TRANSPARENT = {
     # They run a command. Their handlers end the program.
     *(("click.core", "main"), ("typer.core", "_main")),
 }
+# Functions that call `forward` for a frame that calls the module.
+_CALLING = {
+    *(("torch.nn.modules.module", name) for name in ("_wrapped_call_impl", "_call_impl", "inner")),
+    ("accelerate.hooks", "new_forward"),
+    ("transformers.modeling_layers", "__call__"),
+}
 # Functions that expect an error whose class is not in the code.
 _EXPECTING = {
     *(("unittest.case", "handle"), ("_pytest.python_api", "raises"), ("_pytest.raises", "raises")),
@@ -124,9 +130,9 @@ def is_handled(
 ) -> bool:
     """Whether the program is prepared for an error raised in a frame, or in a call that this frame makes.
 
-    In this frame any handler counts. Further up, a handler counts if it names the error or is in module-level code. A
-    broad handler in a function further up does not count, unless it is silent, or it is the program's own and supplies
-    a substitute for the import.
+    In this frame any handler counts; if torch calls it as the ``forward`` of a module, in the frame that calls the
+    module. Further up, a handler counts if it names the error or is in module-level code. A broad handler in a function
+    further up does not count, unless it is silent, or it is the program's own and supplies a substitute for the import.
 
     Args:
         error: the class of the error.
@@ -154,6 +160,9 @@ def is_handled(
         if library:
             was_inside, is_inside = is_inside, _module(frame).partition(".")[0] in (library, "torch")
             is_near = is_near or (was_inside and not is_inside)
+        if is_near and (_module(frame), frame.f_code.co_name) in _CALLING:
+            frame = frame.f_back
+            continue
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed and not is_read:
             is_near, is_executed = _imports(frame), _is_executed(frame)

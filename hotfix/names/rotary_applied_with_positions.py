@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from hotfix.fix import Fix
-from hotfix.names.rotary_by_length import MARK
+from hotfix.names.rotary_by_length import are_rows
 
 FIX = Fix(
     title="TypeError: apply_rotary_pos_emb() got an unexpected keyword argument 'position_ids'",
@@ -50,14 +50,15 @@ FOLDERS = """
 def without_positions(original: Callable[..., Any]) -> Callable[..., Any]:
     """Leave the positions out."""
 
-    def apply_rotary_pos_emb(q: Any, k: Any, cos: Any, sin: Any, /, *args: Any, **kwargs: Any) -> Any:
-        given = {**dict(zip(("position_ids", "unsqueeze_dim"), args)), **kwargs}
+    def apply_rotary_pos_emb(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(("q", "k", "cos", "sin", "position_ids", "unsqueeze_dim"), args)), **kwargs}
         positions = given.get("position_ids")
         if len(given) < len(args) + len(kwargs) or isinstance(positions, int):
-            return original(q, k, cos, sin, *args, **kwargs)
-        if positions is not None and getattr(cos, MARK, False):
-            cos, sin = cos[positions], sin[positions]
-        return original(q, k, cos, sin, **{name: given[name] for name in given if name != "position_ids"})
+            return original(*args, **kwargs)
+        given.pop("position_ids", None)
+        if positions is not None and are_rows(given.get("cos")):
+            given.update(cos=given["cos"][positions], sin=given["sin"][positions])
+        return original(**given)
 
     return apply_rotary_pos_emb
 

@@ -8,8 +8,9 @@ Cause     They take the positions. The rows of these positions had been looked u
 Releases  4.38.0 and later for Llama; 4.42.0 and later for Mistral; 4.45.0 and later for others; 4.48.0 for Mixtral
 Upstream  axolotl#1423, AutoGPTQ#606, ColossalAI#5555, VILA#126 (not put back)
 Here      After the error, cosine and sine of the positions below the length, of shape ``(length, head size)``, as
-          before. ``apply_rotary_pos_emb`` looks rows up in these, and in no others. A length beside positions has no
-          effect, as it had none before.
+          before. ``apply_rotary_pos_emb`` looks rows up in these and, as soon as a program has got them, in every
+          table of two dimensions: it may have copied or cut them. A length beside positions has no effect, as it had
+          none before.
 """
 
 from __future__ import annotations
@@ -76,11 +77,20 @@ _MODULES = {
     f"transformers.models.{folder}.modeling_{folder}": (f"{name}RotaryEmbedding", first)
     for (folder, _, name), first in ((_class.partition(":"), first) for _class, first in CLASSES.items())
 }
+_LLAMA = "transformers.models.llama.modeling_llama"
+_SCALED = ("LinearScaling", "DynamicNTKScaling")
 MARK = "_hotfix_of_all_positions"
+_given: list[bool] = []  # not empty as soon as the program has got rows
+
+
+def are_rows(cosines: Any) -> bool:
+    """Whether rows of positions are to be looked up in a tensor: one from `by_length`, or one that may be a copy."""
+    return getattr(cosines, MARK, False) or (bool(_given) and cosines.dim() == 2)
 
 
 @FIX.wraps(
     *((f"{module}:{name}.forward", f">={first}") for module, (name, first) in _MODULES.items()),
+    *((f"{_LLAMA}:Llama{kind}RotaryEmbedding.forward", ">=4.38.0,<4.43.0") for kind in _SCALED),
     on_error=(
         "TypeError: …() got an unexpected keyword argument 'seq_len'",
         "TypeError: …forward() missing 1 required positional argument: 'position_ids'",
@@ -91,12 +101,13 @@ MARK = "_hotfix_of_all_positions"
 def by_length(original: Callable[..., Any]) -> Callable[..., Any]:
     """Take a length for the positions below it."""
 
-    def forward(self: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        names = ("position_ids", "seq_len")
+    def forward(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        names = ("x", "position_ids", "seq_len")
         given = {**dict(zip(names, args)), **kwargs}
-        if len(given) < len(args) + len(kwargs) or not given.keys() <= set(names) or makes_its_table(self):
-            return original(self, x, *args, **kwargs)
-        positions, length = given.get("position_ids"), given.get("seq_len")
+        is_known = len(given) == len(args) + len(kwargs) and "x" in given and given.keys() <= set(names)
+        if not is_known or makes_its_table(self):
+            return original(self, *args, **kwargs)
+        x, positions, length = given["x"], given.get("position_ids"), given.get("seq_len")
         if isinstance(positions, int) and length is None:
             positions, length = None, positions
         if positions is not None or length is None:
@@ -106,6 +117,8 @@ def by_length(original: Callable[..., Any]) -> Callable[..., Any]:
         cos, sin = original(self, x, torch.arange(int(length), device=x.device)[None])
         cos, sin = cos[0], sin[0]
         setattr(cos, MARK, True)
+        if not _given:
+            _given.append(True)
         return cos, sin
 
     return forward
@@ -119,7 +132,10 @@ FIX.edits(
         cos = cos.unsqueeze(unsqueeze_dim)
         """,
     unless="cos[position_ids]",
-    when=f"position_ids is not None and getattr(cos, {MARK!r}, False)",
+    when="""
+        import hotfix.names.rotary_by_length as _hotfix_rows
+        position_ids is not None and _hotfix_rows.are_rows(cos)
+        """,
 )
 
 
@@ -130,4 +146,7 @@ def takes_positions(function: Any) -> bool:
     if function.name == "apply_rotary_pos_emb":
         return names[4:5] == ["position_ids"] and not occurs("cos[position_ids]", function)
     by_positions = names in (["self", "x", "position_ids"], ["self", "x", "position_ids", "seq_len"])
-    return function.name == "forward" and by_positions and occurs("self.inv_freq", function)
+    is_scaled = any(
+        occurs(f"super().forward({given})", function) for given in ("x, position_ids", "x, position_ids, seq_len")
+    )
+    return function.name == "forward" and by_positions and (is_scaled or occurs("self.inv_freq", function))

@@ -236,6 +236,32 @@ def test_a_broad_handler_that_reports_the_error_does_not_count_further_up() -> N
     assert handled == [False]
 
 
+def test_a_broad_handler_around_a_module_counts_like_one_around_a_function() -> None:
+    nn = pytest.importorskip("torch.nn")
+    handled: list[bool] = []
+
+    class Layer(nn.Module):  # type: ignore[misc]
+        def forward(self) -> int:
+            handled.append(asking.is_handled(TypeError, sys._getframe(1)))
+            return 1
+
+    class Model(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = Layer()
+
+        def forward(self) -> int:
+            return int(self.layer())
+
+    for module in (Layer(), Model()):
+        module.register_forward_hook(lambda *arguments: None)  # torch has a function of its own for modules with hooks
+        try:
+            print(module())
+        except Exception as error:
+            print("a substitute", error)
+    assert handled == [True, False]  # the second one is further up
+
+
 def test_a_handler_for_another_error_does_not_count() -> None:
     handled: list[bool] = []
     try:

@@ -50,3 +50,49 @@ def test_an_attention_of_before_4_38(release, tmp_path):
     before = run(program, hotfix=False, transformers="4.37.2", flash_attn=None).require()
     assert run(program, hotfix=False, transformers=release, flash_attn=None).returncode == 1
     assert run(program, hotfix=True, transformers=release, flash_attn=None).require().stdout == before.stdout
+
+
+COPIES = """
+import torch
+from transformers import LlamaConfig
+from transformers.models.llama import modeling_llama as llama
+
+try:
+    rotary = llama.LlamaRotaryEmbedding(8, max_position_embeddings=64)
+except TypeError:
+    rotary = llama.LlamaRotaryEmbedding(config=LlamaConfig(hidden_size=32, num_attention_heads=4))
+queries = torch.randn(1, 4, 1, 8, generator=torch.Generator().manual_seed(1))
+changes = [lambda rows: rows, lambda rows: rows.to(torch.float64).float(), lambda rows: rows * 1.0, torch.clone]
+for length in (1, 4, 7):  # four rows: as many as heads
+    for change in changes:
+        cos, sin = map(change, rotary(x=queries, seq_len=length))
+        at = torch.tensor([[length - 1]])
+        turned, _ = llama.apply_rotary_pos_emb(q=queries, k=queries, cos=cos, sin=sin, position_ids=at)
+        print(length, round(float(turned.sum()), 4))
+"""
+SCALED = """
+import torch
+from transformers.models.llama import modeling_llama as llama
+
+queries = torch.randn(1, 4, 1, 8, generator=torch.Generator().manual_seed(1))
+for kind in (llama.LlamaLinearScalingRotaryEmbedding, llama.LlamaDynamicNTKScalingRotaryEmbedding):
+    for length in (5, 20):
+        cos, sin = kind(8, max_position_embeddings=16, scaling_factor=2.0)(queries, seq_len=length)
+        turned, _ = llama.apply_rotary_pos_emb(queries, queries, cos, sin, torch.tensor([[length - 1]]))
+        print(tuple(cos.shape), round(float(cos.sum()), 4), round(float(turned.sum()), 4))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        *((COPIES, release) for release in ("4.40.2", "4.48.0", "5.23.0")),
+        *((SCALED, f"4.{x}") for x in ("38.2", "42.4")),
+    ],
+)
+def test_rows_that_were_copied_and_rows_that_are_scaled(text, release, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(text, encoding="utf-8")
+    before = run(program, hotfix=False, transformers="4.37.2", flash_attn=None).require()
+    assert run(program, hotfix=False, transformers=release, flash_attn=None).returncode == 1
+    assert run(program, hotfix=True, transformers=release, flash_attn=None).require().stdout == before.stdout
