@@ -1,0 +1,116 @@
+"""A decoding loop of one's own has no ``cache_position``.
+
+Symptom   ``KeyError: 'cache_position'`` in ``_update_model_kwargs_for_generation``, after the first token of a loop of
+          before 4.43 (MusicMagus, and others that decode in a way of their own); ``TypeError: 'NoneType' object is not
+          subscriptable`` in ``prepare_inputs_for_generation`` with a cache.
+Cause     Since then, both read the positions of the new tokens, which ``generate()`` makes before its first step.
+Releases  4.43.0 to 5.2.0, and 4.46.0 to 5.2.0 for the second; later ones need none
+Upstream  MusicMagus#7 (not put back)
+Here      The positions are counted from the cache, as ``generate()`` has them. Without a cache the key is left out, as
+          it was. Where the program handles the error, nothing changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import Any, Callable, Optional
+
+from hotfix.fix import Fix
+from hotfix.patching import scope
+
+_MIXIN = "transformers.generation.utils:GenerationMixin"
+_KEY = "cache_position"
+
+FIX = Fix(
+    title="KeyError: 'cache_position'",
+    kind="removed-api",
+    upstream=("MusicMagus#7",),
+    group="removed-names",
+    errors=("KeyError: 'cache_position'",),
+    everyone="only for arguments without the key, which these releases always read: the new code tests it",
+    prefilter=_KEY,
+    exempt={
+        "transformers.models.qwen2_audio.modeling_qwen2_audio:Qwen2AudioForConditionalGeneration"
+        "._update_model_kwargs_for_generation": "few programs have a loop for this model",
+    },
+)
+
+
+@FIX.wraps((f"{_MIXIN}._update_model_kwargs_for_generation", ">=4.43.0,<5.3.0"))
+def with_positions(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Count the positions where the arguments have none."""
+
+    def update(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(("outputs", "model_kwargs"), args)), **kwargs}
+        arguments = given.get("model_kwargs")
+        is_missing = isinstance(arguments, dict) and arguments.get(_KEY) is None
+        error = TypeError if is_missing and _KEY in arguments else KeyError
+        if not is_missing or scope.is_handled(FIX.id, error, sys._getframe(1)):
+            return original(self, *args, **kwargs)
+        import torch
+
+        outputs = given.get("outputs")
+        is_kept = arguments.get("use_cache", True)
+        length = _length(self, getattr(outputs, "past_key_values", None)) if is_kept else None
+        logits = getattr(outputs, "logits", None)
+        device = getattr(logits, "device", None)
+        arguments[_KEY] = torch.tensor([(length or 1) - 1], dtype=torch.int64, device=device)
+        updated = original(self, *args, **kwargs)
+        if length is None:
+            updated.pop(_KEY, None)
+        return updated
+
+    return update
+
+
+@FIX.wraps(
+    (f"{_MIXIN}.prepare_inputs_for_generation", ">=4.46.0,<5.3.0"),
+    on_error=(
+        "TypeError: 'NoneType' object is not subscriptable",
+        "AttributeError: 'NoneType' object has no attribute 'shape'",
+        "TypeError: object of type 'NoneType' has no len()",
+    ),
+)
+def of_new_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Count the positions of the tokens that the cache does not have."""
+
+    def prepare(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(("input_ids", "past_key_values", "attention_mask", "inputs_embeds", _KEY), args)), **kwargs}
+        ids = given.get("input_ids")
+        cache = given.get("past_key_values")
+        length = 0 if cache is None else _length(self, cache)
+        is_known = getattr(ids, "ndim", 0) == 2 and given.get("inputs_embeds") is None and len(args) <= 5
+        if given.get(_KEY) is not None or length is None or not is_known:
+            return original(self, *args, **kwargs)
+        import torch
+
+        mask = given.get("attention_mask")
+        is_of_all = mask is not None and mask.shape[-1] > ids.shape[1] and not self.config.is_encoder_decoder
+        is_cut = ids.shape[1] <= length or (length > 0 and is_of_all)
+        end = length + ids.shape[1] if is_cut else ids.shape[1]
+        positions = torch.arange(length, end, device=ids.device)
+        others = {name: value for name, value in kwargs.items() if name != _KEY}
+        return original(self, *args[:4], **others, cache_position=positions)
+
+    return prepare
+
+
+def _length(model: Any, cache: Any) -> Optional[int]:
+    """The number of tokens in a cache, or None for a form of cache that needs no positions."""
+    if hasattr(cache, "get_seq_length"):
+        return int(cache.get_seq_length())
+    if isinstance(cache, tuple) and cache and getattr(model, "_supports_cache_class", False):
+        return int(cache[0][0].shape[-2])
+    return None
+
+
+@FIX.recognises
+def reads_positions(function: ast.FunctionDef) -> bool:
+    """The library's general ones, if they read positions of new tokens without a test whether there are any."""
+    text = ast.unparse(function)
+    if function.name == "_update_model_kwargs_for_generation":
+        return "model_kwargs.pop('cache_position')" in text and "'cache_position' in model_kwargs" not in text
+    return "input_ids_key" in text and (
+        "_cache_dependant_input_preparation(" in text or "input_ids[:, cache_position]" in text
+    )

@@ -1,0 +1,59 @@
+"""The proof: loops of one's own choose the tokens that ``generate`` chooses."""
+
+from typing import Any
+
+import torch
+
+from hotfix.names.loop_without_cache_position import FIX
+from hotfix.proofs.testbed import Target, Testbed
+from hotfix.proofs.zoo import small_llama
+
+_MIXIN = "transformers.generation.utils:GenerationMixin"
+
+
+@FIX.case(
+    raises="KeyError: 'cache_position'|TypeError: 'NoneType' object is not subscriptable",
+    packages={"flash-attn": None},
+    oracles={
+        f"{_MIXIN}._update_model_kwargs_for_generation": "4.42.4",
+        f"{_MIXIN}.prepare_inputs_for_generation": "4.42.4",
+    },
+)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """Token ids of shape (2, 10)."""
+    from transformers import DynamicCache
+
+    model = small_llama(testbed)
+    ids = testbed.randint(0, 32, 2, 5)
+    if target.qualname.endswith("prepare_inputs_for_generation"):
+        return {name: _with_a_cache(model, ids, name) for name in ("all tokens", "the last token")}
+    return {
+        "cache": _updated(model, ids, past_key_values=DynamicCache(), use_cache=True),
+        "no cache": _updated(model, ids, use_cache=False),
+    }
+
+
+def _updated(model: Any, ids: torch.Tensor, **arguments: Any) -> torch.Tensor:
+    arguments["attention_mask"] = torch.ones_like(ids)
+    for _ in range(5):
+        with torch.no_grad():
+            outputs = model(**model.prepare_inputs_for_generation(ids, **arguments), return_dict=True)
+        ids = torch.cat([ids, outputs.logits[:, -1].argmax(-1)[:, None]], dim=-1)
+        arguments = model._update_model_kwargs_for_generation(outputs, arguments, is_encoder_decoder=False)
+    return ids
+
+
+def _with_a_cache(model: Any, ids: torch.Tensor, given: str) -> torch.Tensor:
+    from transformers import DynamicCache
+
+    cache = DynamicCache()
+    for step in range(5):
+        new = ids if step == 0 or given == "all tokens" else ids[:, -1:]
+        inputs = model.prepare_inputs_for_generation(
+            new, past_key_values=cache, attention_mask=torch.ones_like(ids), use_cache=True
+        )
+        with torch.no_grad():
+            outputs = model(**inputs, return_dict=True)
+        cache = outputs.past_key_values
+        ids = torch.cat([ids, outputs.logits[:, -1].argmax(-1)[:, None]], dim=-1)
+    return ids
