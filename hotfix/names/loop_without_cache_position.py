@@ -43,7 +43,7 @@ def with_positions(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def update(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(("outputs", "model_kwargs"), args)), **kwargs}
-        arguments = given.get("model_kwargs")
+        arguments: Any = given.get("model_kwargs")
         is_missing = isinstance(arguments, dict) and arguments.get(_KEY) is None
         error = TypeError if is_missing and _KEY in arguments else KeyError
         if not is_missing or scope.is_handled(FIX.id, error, sys._getframe(1)):
@@ -77,7 +77,7 @@ def of_new_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def prepare(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(("input_ids", "past_key_values", "attention_mask", "inputs_embeds", _KEY), args)), **kwargs}
-        ids = given.get("input_ids")
+        ids: Any = given.get("input_ids")
         cache = given.get("past_key_values")
         length = 0 if cache is None else _length(self, cache)
         is_known = getattr(ids, "ndim", 0) == 2 and given.get("inputs_embeds") is None and len(args) <= 5

@@ -15,20 +15,18 @@ _MIXIN = "transformers.generation.utils:GenerationMixin"
     raises="KeyError: 'cache_position'|TypeError: 'NoneType' object is not subscriptable",
     packages={"flash-attn": None},
     oracles={
-        f"{_MIXIN}._update_model_kwargs_for_generation": "4.42.4",
+        f"{_MIXIN}._update_model_kwargs_for_generation": "4.40.2",
         f"{_MIXIN}.prepare_inputs_for_generation": "4.42.4",
     },
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Token ids of shape (2, 10)."""
-    from transformers import DynamicCache
-
     model = small_llama(testbed)
     ids = testbed.randint(0, 32, 2, 5)
     if target.qualname.endswith("prepare_inputs_for_generation"):
-        return {name: _with_a_cache(model, ids, name) for name in ("all tokens", "the last token")}
+        return {name: decoded(model, ids, name) for name in ("all tokens", "the last token")}
     return {
-        "cache": _updated(model, ids, past_key_values=DynamicCache(), use_cache=True),
+        "cache": _updated(model, ids, use_cache=True),
         "no cache": _updated(model, ids, use_cache=False),
     }
 
@@ -43,7 +41,17 @@ def _updated(model: Any, ids: torch.Tensor, **arguments: Any) -> torch.Tensor:
     return ids
 
 
-def _with_a_cache(model: Any, ids: torch.Tensor, given: str) -> torch.Tensor:
+def decoded(model: Any, ids: torch.Tensor, given: str) -> torch.Tensor:
+    """The tokens of a loop that keeps its cache itself.
+
+    Args:
+        model: on the device of the tokens.
+        ids: the prompts, of shape (batch, length).
+        given: to the model after the first step: ``all tokens`` or ``the last token``.
+
+    Returns:
+        The prompts and five tokens each.
+    """
     from transformers import DynamicCache
 
     cache = DynamicCache()
