@@ -23,11 +23,8 @@ _TRANSPARENT = {
     *(("click.core", "main"), ("typer.core", "_main")),
 }
 # Functions that call `forward` for a frame that calls the module.
-_CALLING = {
-    *(("torch.nn.modules.module", name) for name in ("_wrapped_call_impl", "_call_impl", "inner")),
-    ("accelerate.hooks", "new_forward"),
-    ("transformers.modeling_layers", "__call__"),
-}
+_CALLING = {("accelerate.hooks", "new_forward"), ("transformers.modeling_layers", "__call__")}
+_NOT_CALLING = "torch.utils._contextlib"  # it is also around `generate`, which loops of servers call
 # Functions that expect an error whose class is not in the code.
 _EXPECTING = {
     *(("unittest.case", "handle"), ("_pytest.python_api", "raises"), ("_pytest.raises", "raises")),
@@ -154,18 +151,15 @@ def is_handled(
     below: Optional[types.FrameType] = None
     first: Optional[types.FrameType] = None
     while frame is not None:
-        if library and _is_of_repairs(_module(frame)):
+        if (library or is_near) and _is_of_repairs(_module(frame)):
             frame = frame.f_back
             continue
         if library:
             was_inside, is_inside = is_inside, _module(frame).partition(".")[0] in (library, "torch")
             is_near = is_near or (was_inside and not is_inside)
-        if is_near and (_module(frame), frame.f_code.co_name) in _CALLING:
-            frame = frame.f_back
-            continue
         place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
         if place in _passed and not is_read:
-            is_near, is_executed = _imports(frame), _is_executed(frame)
+            is_near, is_executed = _imports(frame) or (is_near and _is_calling(frame)), _is_executed(frame)
             first, below, frame = first or frame, frame, frame.f_back
             continue
         module, function = _module(frame), frame.f_code.co_name
@@ -216,7 +210,7 @@ def is_handled(
         is_read = _is_reader(frame) or (is_read and _is_of_repairs(module))
         if not may_stop and not is_read and how != "plain" and remaining == set(place[3:]):
             _passed.add(place)
-        is_near, is_executed = _imports(frame), _is_executed(frame)
+        is_near, is_executed = _imports(frame) or (is_near and _is_calling(frame)), _is_executed(frame)
         errors, below, frame = remaining, frame, frame.f_back
     return False
 
@@ -229,6 +223,13 @@ def handles(error: type[BaseException], frame: types.FrameType) -> bool:
 def _is_of_repairs(module: str) -> bool:
     """Whether a module belongs to hotfix; its proofs are programs."""
     return f"{module}.".startswith("hotfix.") and not module.startswith("hotfix.proofs.")
+
+
+def _is_calling(frame: types.FrameType) -> bool:
+    """Whether a frame calls a module, or its ``forward``, for the frame above it."""
+    module = _module(frame)
+    is_torch = module.partition(".")[0] == "torch" and module != _NOT_CALLING
+    return is_torch or (module, frame.f_code.co_name) in _CALLING
 
 
 def _imports(frame: types.FrameType) -> bool:

@@ -12,7 +12,6 @@ Here      They are copied into one piece for the file, as in 4.45.0; the model s
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from hotfix.fix import Fix
@@ -50,6 +49,6 @@ def in_one_piece(shard: dict[str, Any]) -> dict[str, Any]:
         The same object if none needs a copy, or if the program handles the error of safetensors.
     """
     scattered = [name for name, tensor in shard.items() if not getattr(tensor, "is_contiguous", lambda: True)()]
-    if not scattered or scope.is_handled(FIX.id, ValueError, sys._getframe(1)):
+    if not scattered or scope.is_handled_around(FIX.id, ValueError):
         return shard
     return {**shard, **{name: shard[name].contiguous() for name in scattered}}

@@ -4,16 +4,16 @@ Symptom   ``KeyError: 'cache_position'`` in ``_update_model_kwargs_for_generatio
           before 4.43 (MusicMagus, and others that decode in a way of their own); ``TypeError: 'NoneType' object is not
           subscriptable`` in ``prepare_inputs_for_generation`` with a cache.
 Cause     Since then, both read the positions of the new tokens, which ``generate()`` makes before its first step.
-Releases  4.43.0 to 5.2.0, and 4.46.0 to 5.2.0 for the second; later ones need none
+Releases  4.43.0 to 5.2.0, and 4.46.0 to 5.2.0 for the second; for later ones see `v5-loop-with-whole-ids`
 Upstream  MusicMagus#7 (not put back)
-Here      The positions are counted from the cache, as ``generate()`` has them. Without a cache the key is left out, as
-          it was. Where the program handles the error, nothing changes.
+Here      The key is left out, as it was, and the positions are counted from the cache in each step. Models with a
+          method of their own for the second (Llama and others up to 4.45) are not repaired behind a cache. Where the
+          program handles the error, nothing changes.
 """
 
 from __future__ import annotations
 
 import ast
-import sys
 from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
@@ -38,27 +38,21 @@ FIX = Fix(
 
 
 @FIX.wraps((f"{_MIXIN}._update_model_kwargs_for_generation", ">=4.43.0,<5.3.0"))
-def with_positions(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Count the positions where the arguments have none."""
+def without_positions(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave the key out where the arguments have none; the cache says how many tokens it has."""
 
     def update(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(("outputs", "model_kwargs"), args)), **kwargs}
         arguments: Any = given.get("model_kwargs")
         is_missing = isinstance(arguments, dict) and arguments.get(_KEY) is None
         error = TypeError if is_missing and _KEY in arguments else KeyError
-        if not is_missing or scope.is_handled(FIX.id, error, sys._getframe(1)):
+        if not is_missing or scope.is_handled_around(FIX.id, error):
             return original(self, *args, **kwargs)
         import torch
 
-        outputs = given.get("outputs")
-        is_kept = arguments.get("use_cache", True)
-        length = _length(self, getattr(outputs, "past_key_values", None)) if is_kept else None
-        logits = getattr(outputs, "logits", None)
-        device = getattr(logits, "device", None)
-        arguments[_KEY] = torch.tensor([(length or 1) - 1], dtype=torch.int64, device=device)
+        arguments[_KEY] = torch.zeros(1, dtype=torch.int64)
         updated = original(self, *args, **kwargs)
-        if length is None:
-            updated.pop(_KEY, None)
+        updated.pop(_KEY, None)
         return updated
 
     return update

@@ -56,7 +56,8 @@ def without_positions(original: Callable[..., Any]) -> Callable[..., Any]:
         if len(given) < len(args) + len(kwargs) or isinstance(positions, int):
             return original(*args, **kwargs)
         given.pop("position_ids", None)
-        if positions is not None and are_rows(given.get("cos")):
+        is_whole = positions is not None and {"q", "cos", "sin"} <= given.keys()
+        if is_whole and are_rows(given["cos"], given["q"], positions, given.get("unsqueeze_dim", 1)):
             given.update(cos=given["cos"][positions], sin=given["sin"][positions])
         return original(**given)
 

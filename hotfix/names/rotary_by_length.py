@@ -83,9 +83,12 @@ MARK = "_hotfix_of_all_positions"
 _given: list[bool] = []  # not empty as soon as the program has got rows
 
 
-def are_rows(cosines: Any) -> bool:
-    """Whether rows of positions are to be looked up in a tensor: one from `by_length`, or one that may be a copy."""
-    return getattr(cosines, MARK, False) or (bool(_given) and cosines.dim() == 2)
+def are_rows(cosines: Any, queries: Any, positions: Any, axis: int = 1) -> bool:
+    """Whether rows of positions are to be looked up: in a tensor from `by_length`, and in one that may be a copy."""
+    if getattr(cosines, MARK, False):
+        return True
+    is_plain = bool(_given) and axis == 1 and (cosines.dim(), queries.dim()) == (2, 4)
+    return is_plain and getattr(positions, "ndim", 0) == 2
 
 
 @FIX.wraps(
@@ -134,7 +137,7 @@ FIX.edits(
     unless="cos[position_ids]",
     when="""
         import hotfix.names.rotary_by_length as _hotfix_rows
-        position_ids is not None and _hotfix_rows.are_rows(cos)
+        position_ids is not None and _hotfix_rows.are_rows(cos, q, position_ids, unsqueeze_dim)
         """,
 )
 

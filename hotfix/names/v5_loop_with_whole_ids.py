@@ -23,7 +23,7 @@ _OF_AUDIO = "its tokens are codes of audio, which loops of one's own do not give
 
 FIX = Fix(
     title="A decoding loop that gives all tokens and a cache computes nonsense with 5.3 and later",
-    kind="silent",
+    kind="removed-api",
     group="removed-names",
     everyone="only for a mask that is too short for cache and tokens together: the new code tests it",
     exempt={

@@ -28,7 +28,6 @@ _NUMBER = "num_items_in_batch"
 _OF_STEPS = re.compile("accum|grad_acc", re.IGNORECASE)
 _OF_GRADIENTS = re.compile("^grad$")
 _OF_RATES = re.compile("(^|_)lrs?$|learning_rate")
-_OF_SCHEDULES = re.compile("(?i)lrs?$|learning_rate|lambda|rate|factor|scale")  # more than a number of steps
 _OF_HOOKS = re.compile("^register_(pre)?hook$")
 _DIVISOR = "current_gradient_accumulation_steps"  # of the Trainer: the number of micro-batches in this step
 _EXTENDING = ("cat", "concat", "concatenate", "hstack", "pad")
@@ -202,17 +201,13 @@ def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     for function in (
         getattr(callback, event, None) for callback in getattr(handler, "callbacks", ()) for event in events
     ):
-        if _is_yours(function) and says(function, _OF_STEPS) and _sets_a_rate(function):  # lr * accumulation
+        if _is_yours(function) and says(function, _OF_STEPS) and says(function, _OF_RATES):  # lr * accumulation
             return _changes_gradients(fix, function)
     for function in of_accelerator:
         if _is_yours(function) and (says(function, _OF_STEPS) or _scales(function)):
             return _changes_gradients(fix, function)
-    for name in ("create_optimizer", "create_scheduler"):  # of the rate
-        function = getattr(trainer, name, None)
-        if not _is_yours(function):
-            continue
-        has_steps = says(function, _OF_STEPS) and (name == "create_optimizer" or says(function, _OF_SCHEDULES))
-        if has_steps or (says(function, _OF_GRADIENTS) and _scales(function)):
+    for function in (getattr(trainer, name, None) for name in ("create_optimizer", "create_scheduler")):  # of the rate
+        if _is_yours(function) and (says(function, _OF_STEPS) or (says(function, _OF_GRADIENTS) and _scales(function))):
             return _changes_gradients(fix, function)
     for hook in _hooks_of_gradients(model):
         if _is_product(hook) or (_reason(hook, "", "transformers") and (says(hook, _OF_STEPS) or _scales(hook))):
@@ -416,22 +411,6 @@ def _finds(function: Any, pattern: re.Pattern[str]) -> bool:
         isinstance(word, str) and pattern.search(word)
         for code in _codes(function)
         for word in (*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_consts)
-    )
-
-
-def _sets_a_rate(function: Any) -> bool:
-    """Whether a function of the user's, or one that it calls, may set a learning rate, and does not only read it."""
-    return says(function, _OF_RATES) and any(map(_stores, _codes(function)))
-
-
-@functools.cache
-def _stores(code: types.CodeType) -> bool:
-    """Whether code sets items, sets an attribute that is named after a rate, or calls a function that may do so."""
-    if not {"setattr", "update", "__setitem__", "__dict__", "load_state_dict", "fill_"}.isdisjoint(code.co_names):
-        return True
-    return not _OF_SCALING.isdisjoint(code.co_names) or any(
-        each.opname == "STORE_SUBSCR" or (each.opname == "STORE_ATTR" and _OF_RATES.search(each.argval))
-        for each in dis.get_instructions(code)
     )
 
 

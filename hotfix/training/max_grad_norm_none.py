@@ -10,7 +10,6 @@ Here      Gradients are not clipped, as up to 5.2.0. A program that handles the 
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from hotfix.fix import Fix
@@ -48,6 +47,6 @@ def is_clipped(args: Any) -> bool:
         TypeError: there is no limit, and the program handles the release's error.
     """
     limit = args.max_grad_norm
-    if limit is None and not scope.is_handled(FIX.id, TypeError, sys._getframe(1)):
+    if limit is None and not scope.is_handled_around(FIX.id, TypeError):
         return False
     return bool(limit > 0)

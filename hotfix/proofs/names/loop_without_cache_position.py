@@ -6,7 +6,7 @@ import torch
 
 from hotfix.names.loop_without_cache_position import FIX
 from hotfix.proofs.testbed import Target, Testbed
-from hotfix.proofs.zoo import small_llama
+from hotfix.proofs.zoo import gpt2, small_llama
 
 _MIXIN = "transformers.generation.utils:GenerationMixin"
 
@@ -26,7 +26,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     if target.qualname.endswith("prepare_inputs_for_generation"):
         return {name: decoded(model, ids, name) for name in ("all tokens", "the last token")}
     return {
-        "cache": _updated(model, ids, use_cache=True),
+        "cache": _updated(gpt2(testbed), ids, use_cache=True),
         "no cache": _updated(model, ids, use_cache=False),
     }
 
