@@ -237,15 +237,15 @@ def test_a_broad_handler_that_reports_the_error_does_not_count_further_up() -> N
 
 
 def test_a_broad_handler_around_a_module_counts_like_one_around_a_function() -> None:
-    nn = pytest.importorskip("torch.nn")
+    nn: Any = pytest.importorskip("torch.nn")
     handled: list[bool] = []
 
-    class Layer(nn.Module):  # type: ignore[misc]
+    class Layer(nn.Module):
         def forward(self) -> int:
             handled.append(asking.is_handled(TypeError, sys._getframe(1)))
             return 1
 
-    class Model(nn.Module):  # type: ignore[misc]
+    class Model(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.layer = Layer()
