@@ -26,7 +26,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     if target.qualname.endswith("prepare_inputs_for_generation"):
         return {name: decoded(model, ids, name) for name in ("all tokens", "the last token")}
     return {
-        "cache": _updated(gpt2(testbed, attn_implementation="eager"), ids, use_cache=True),
+        "cache": _updated(gpt2(testbed, attn="eager"), ids, use_cache=True),
         "no cache": _updated(model, ids, use_cache=False),
     }
 
