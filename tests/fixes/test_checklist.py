@@ -42,6 +42,8 @@ NOT_CHECKPOINTED = {
     "gemma4-kv-share-no-cache": f"{NO_CACHE}; the case has gradients with checkpointing itself",
     "generate-fa2-nameerror": NO_CACHE,
     "generation-calls-of-other-releases": NO_CACHE,
+    "loop-without-cache-position": NO_CACHE,
+    "v5-loop-with-whole-ids": NO_CACHE,
     "mask-of-the-step-alone": NO_CACHE,
     "optimizer-train-old-accelerate": "a linear layer",
     "own-cache-without-layers": NO_CACHE,
