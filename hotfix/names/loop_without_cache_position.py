@@ -94,7 +94,7 @@ def _length(model: Any, cache: Any) -> Optional[int]:
     """The number of tokens in a cache, or None for a form of cache that needs no positions."""
     if hasattr(cache, "get_seq_length"):
         return int(cache.get_seq_length())
-    if isinstance(cache, tuple) and cache and getattr(model, "_supports_cache_class", False):
+    if isinstance(cache, tuple) and cache and getattr(model, "_supports_cache_class", True):
         return int(cache[0][0].shape[-2])
     return None
 
