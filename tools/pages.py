@@ -1,4 +1,4 @@
-"""The generated parts of the pages in docs/: the fixes, their conditions, limits and promises.
+"""The generated parts of README and of the pages in docs/: the fixes, their conditions, limits and promises.
 
     python -m tools.pages            rewrites them
     python -m tools.pages --check    only reports which are stale
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,8 +32,10 @@ from . import evidence
 from .page import link
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("docs/list-of-fixes.md", "docs/fixes.md", "docs/limits.md", "docs/trust.md", "docs/no-harm.md")
+PAGES = ("README.md", "docs/list-of-fixes.md", "docs/fixes.md", "docs/limits.md", "docs/trust.md", "docs/no-harm.md")
 PROMISES = ROOT / "tests" / "hostile"
+TRANSCRIPTS = ROOT / "docs" / "transcripts.md"
+EXAMPLE = ("python hotfix/examples/first_run.py", "hotfix run -- python hotfix/examples/first_run.py")
 _SECTION = re.compile(r"(<!-- generated: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(<!-- end: (?P=name) -->)", re.S)
 _RUNS = 3  # of releases, in one cell
 
@@ -233,6 +236,30 @@ def beside_others(source: Source) -> str:
     return markdown_table(("beside", "transformers", "hotfix first", "hotfix last"), rows)
 
 
+def scanned(source: Source) -> str:
+    """The verdict of `hotfix scan` on a pin."""
+    command = ["scan", "transformers==5.2.0"]
+    printed = subprocess.run([sys.executable, "-m", "hotfix", *command], cwd=ROOT, capture_output=True, text=True)
+    if printed.returncode:
+        raise RuntimeError(f"hotfix {' '.join(command)} failed: {printed.stderr}")
+    return _console(" ".join(["hotfix", *command]), *printed.stdout.splitlines()[:2])
+
+
+def first_run(source: Source) -> str:
+    """The example without hotfix and with it, from the page of transcripts."""
+    page = TRANSCRIPTS.read_text(encoding="utf-8")
+    screens = [re.search(rf"^\$ {command}$.*?(?=^```$)", page, re.M | re.S) for command in EXAMPLE]
+    lines = [
+        line for screen in screens if screen for line in screen[0].replace("hotfix/examples", "examples").split("\n")
+    ]
+    first, *others = [line for line in lines if line]
+    return _console(first.removeprefix("$ "), *others)
+
+
+def _console(command: str, *lines: str) -> str:
+    return "\n".join(["```console", f"$ {command}", *lines, "```"])
+
+
 SECTIONS: Mapping[str, Callable[[Source], str]] = {
     "fixes": fixes,
     "reports": reports,
@@ -240,6 +267,8 @@ SECTIONS: Mapping[str, Callable[[Source], str]] = {
     "conditions": conditions,
     "promises": promises,
     "beside-others": beside_others,
+    "scanned": scanned,
+    "first-run": first_run,
 }
 
 
