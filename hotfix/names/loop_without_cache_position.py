@@ -1,14 +1,15 @@
 """A decoding loop of one's own has no ``cache_position``.
 
 Symptom   ``KeyError: 'cache_position'`` in ``_update_model_kwargs_for_generation``, after the first token of a loop of
-          before 4.43 (MusicMagus, and others that decode in a way of their own); ``TypeError: 'NoneType' object is not
-          subscriptable`` in ``prepare_inputs_for_generation`` with a cache.
+          before 4.43 (MusicMagus, and others that decode in a way of their own); with a cache ``TypeError: 'NoneType'
+          object is not subscriptable`` in ``prepare_inputs_for_generation``, up to 4.45 ``AttributeError: 'NoneType'
+          object has no attribute 'shape'``.
 Cause     Since then, both read the positions of the new tokens, which ``generate()`` makes before its first step.
-Releases  4.43.0 to 5.2.0, and 4.46.0 to 5.2.0 for the second; for later ones see `v5-loop-with-whole-ids`
+Releases  4.43.0 to 5.2.0; for later ones see `v5-loop-with-whole-ids`
 Upstream  MusicMagus#7 (not put back)
-Here      The key is left out, as it was, and the positions are counted from the cache in each step. Models with a
-          method of their own for the second (Llama and others up to 4.45) are not repaired behind a cache. Where the
-          program handles the error, nothing changes.
+Here      The key is left out, as it was, and the positions are counted from the cache in each step. Of the models with
+          a method of their own for the second, the well-known decoders of text are repaired. Where the program
+          handles the error, nothing changes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,26 @@ from hotfix.patching import scope
 
 _MIXIN = "transformers.generation.utils:GenerationMixin"
 _KEY = "cache_position"
+_PREPARES = "prepare_inputs_for_generation"
+_ARGUMENTS = ("input_ids", "past_key_values", "attention_mask", "inputs_embeds", _KEY)
+DECODERS = """
+    cohere:Cohere gemma:Gemma llama:Llama mistral:Mistral mixtral:Mixtral olmo:Olmo persimmon:Persimmon phi:Phi
+    phi3:Phi3 qwen2:Qwen2 qwen2_moe:Qwen2Moe stablelm:StableLm starcoder2:Starcoder2
+"""
+"""Folder and name of each decoder with a method of its own, in 4.43 to 4.45."""
+_OTHERS = """
+    bamba:Bamba bloom:Bloom cohere2:Cohere2 dbrx:Dbrx falcon_h1:FalconH1 gemma2:Gemma2 gpt_neox:GPTNeoX
+    gpt_neox_japanese:GPTNeoXJapanese granite:Granite granitemoehybrid:GraniteMoeHybrid jetmoe:JetMoe mllama:Mllama
+    nemotron:Nemotron olmoe:Olmoe zamba:Zamba zamba2:Zamba2
+"""
+_WITH_IMAGES = "idefics2:Idefics2 idefics3:Idefics3 moshi:Moshi qwen2_5_vl:Qwen2_5_VL qwen2_vl:Qwen2VL"
+
+
+def _methods(models: str, head: str) -> list[str]:
+    """The methods of models, as targets."""
+    parts = [model.split(":") for model in models.split()]
+    return [f"transformers.models.{folder}.modeling_{folder}:{name}For{head}.{_PREPARES}" for folder, name in parts]
+
 
 FIX = Fix(
     title="KeyError: 'cache_position'",
@@ -33,6 +54,8 @@ FIX = Fix(
     exempt={
         "transformers.models.qwen2_audio.modeling_qwen2_audio:Qwen2AudioForConditionalGeneration"
         "._update_model_kwargs_for_generation": "few programs have a loop for this model",
+        **dict.fromkeys(_methods(_OTHERS, "CausalLM"), "no release has it right, or few programs have a loop for it"),
+        **dict.fromkeys(_methods(_WITH_IMAGES, "ConditionalGeneration"), "positions depend on images or sound"),
     },
 )
 
@@ -59,7 +82,8 @@ def without_positions(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @FIX.wraps(
-    (f"{_MIXIN}.prepare_inputs_for_generation", ">=4.46.0,<5.3.0"),
+    (f"{_MIXIN}.{_PREPARES}", ">=4.46.0,<5.3.0"),
+    *((method, ">=4.43.0,<4.46.0") for method in _methods(DECODERS, "CausalLM")),
     on_error=(
         "TypeError: 'NoneType' object is not subscriptable",
         "AttributeError: 'NoneType' object has no attribute 'shape'",
@@ -70,7 +94,7 @@ def of_new_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
     """Count the positions of the tokens that the cache does not have."""
 
     def prepare(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        given = {**dict(zip(("input_ids", "past_key_values", "attention_mask", "inputs_embeds", _KEY), args)), **kwargs}
+        given = {**dict(zip(_ARGUMENTS, args)), **kwargs}
         ids: Any = given.get("input_ids")
         cache = given.get("past_key_values")
         length = 0 if cache is None else _length(self, cache)
@@ -105,6 +129,7 @@ def reads_positions(function: ast.FunctionDef) -> bool:
     text = ast.unparse(function)
     if function.name == "_update_model_kwargs_for_generation":
         return "model_kwargs.pop('cache_position')" in text and "'cache_position' in model_kwargs" not in text
-    return "input_ids_key" in text and (
-        "_cache_dependant_input_preparation(" in text or "input_ids[:, cache_position]" in text
-    )
+    if "input_ids_key" in text:
+        return "_cache_dependant_input_preparation(" in text or f"input_ids[:, {_KEY}]" in text
+    named = tuple(argument.arg for argument in function.args.args[1:6])
+    return named == _ARGUMENTS and f"input_ids[:, {_KEY}]" in text and f"if {_KEY} is" not in text

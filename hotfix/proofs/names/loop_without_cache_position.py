@@ -6,29 +6,38 @@ import torch
 
 from hotfix.names.loop_without_cache_position import FIX
 from hotfix.proofs.testbed import Target, Testbed
-from hotfix.proofs.zoo import gpt2, small_llama
+from hotfix.proofs.zoo import class_of, gpt2, small_llama
 
 _MIXIN = "transformers.generation.utils:GenerationMixin"
 
 
 @FIX.case(
-    raises="KeyError: 'cache_position'|TypeError: 'NoneType' object is not subscriptable",
+    raises="KeyError: 'cache_position'|'NoneType' object (is not subscriptable|has no attribute 'shape')",
     packages={"flash-attn": None},
     oracles={
         f"{_MIXIN}._update_model_kwargs_for_generation": "4.40.2",
-        f"{_MIXIN}.prepare_inputs_for_generation": "4.42.4",
+        "*": "4.42.4",
     },
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Token ids of shape (2, 10)."""
-    model = small_llama(testbed)
     ids = testbed.randint(0, 32, 2, 5)
     if target.qualname.endswith("prepare_inputs_for_generation"):
+        model = _decoder(testbed, class_of(target)) if "modeling_" in target.module else small_llama(testbed)
         return {name: decoded(model, ids, name) for name in ("all tokens", "the last token")}
+    model = small_llama(testbed)
     return {
         "cache": _updated(gpt2(testbed, attn="eager"), ids, use_cache=True),
         "no cache": _updated(model, ids, use_cache=False),
     }
+
+
+def _decoder(testbed: Testbed, cls: Any) -> Any:
+    sizes = {"vocab_size": 32, "hidden_size": 32, "intermediate_size": 48, "max_position_embeddings": 32}
+    config = cls.config_class(
+        **sizes, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, pad_token_id=0
+    )
+    return testbed.fill(cls(config))
 
 
 def _updated(model: Any, ids: torch.Tensor, **arguments: Any) -> torch.Tensor:
