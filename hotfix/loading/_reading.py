@@ -84,6 +84,13 @@ def is_of_the_library(cls: type) -> bool:
     return module is not None and vars(module).get(cls.__name__) is cls
 
 
+def is_asked_by_the_library(frame: Any) -> bool:
+    """Whether a frame, or the next one below those of repairs, is of the library: the program itself did not ask."""
+    while str(frame.f_globals.get("__name__")).startswith("hotfix."):
+        frame = frame.f_back
+    return _is_of_transformers(frame)
+
+
 @memo
 def release() -> forms.Release:
     """The release of transformers that is installed, by its source."""

@@ -11,8 +11,9 @@ Upstream  transformers#45902, transformers#48892, transformers#48932; not change
 Here      Such buffers are marked before ``_init_weights`` runs. If it leaves a mark as it is, nothing has set this
           buffer: the model is built once more, with its weights on the meta device and everything else as in 4.57, and
           the buffer gets the value from there. Left alone are buffers that ``_init_weights`` sets, models without such
-          buffers, the library's own models, FSDP, and a model that cannot be built in this way, or whose constructor
-          gets more than plain data beside the configuration, since it may change that, too.
+          buffers, the library's own models, FSDP, and a model that cannot be built in this way, whose constructor
+          gets more than plain data beside the configuration, since it may change that, too, or in which a constructor
+          writes to a global or to a class, or passes the module on, as to a registry.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Any, Callable
 from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
+from hotfix.loading._constructors import leave_traces
 from hotfix.pattern import occurs
 
 RELEASES = ">=5.0.0,<=5.23.0"
@@ -154,6 +156,8 @@ class Recipe:
             return
         for marked in waiting:
             marked.restore()
+        if leave_traces(model.modules()):
+            return
         try:
             with _random_numbers_kept(), _weights_without_memory(self.dtype):
                 computed = dict(self.cls(self.config, *self.args, **self.kwargs).named_buffers())

@@ -8,7 +8,8 @@ Upstream  4.56.0 reads both files
 Here      If preprocessor_config.json is missing and processor_config.json has such a part, the part is read; the
           processor itself gets the rest. Video processors are left out. A missing class still raises upstream's error.
           A part names its class, as 5.x writes it. Classes of your own read the same file as in the release, even if
-          an argument of theirs has the name of a part. A program that handles the error gets it.
+          an argument of theirs has the name of a part. A program that handles the error gets it, and one that calls
+          `get_processor_dict` itself gets the whole content of the file.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ import ast
 import json
 import logging
 import os
+import sys
 from pathlib import Path
 from typing import Any, Callable, Optional
 
 from hotfix import session
 from hotfix.fix import Fix
-from hotfix.loading._reading import is_of_the_library
+from hotfix.loading._reading import is_asked_by_the_library, is_of_the_library
 from hotfix.patching import scope
 
 FIX = Fix(
@@ -99,7 +101,7 @@ def processor_without_its_parts(original: Callable[..., Any]) -> Callable[..., A
 
     def get_processor_dict(cls: Any, pretrained_model_name_or_path: Any, **kwargs: Any) -> Any:
         settings, left = original(cls, pretrained_model_name_or_path, **kwargs)
-        if not is_of_the_library(cls):
+        if not is_of_the_library(cls) or not is_asked_by_the_library(sys._getframe(1)):
             return settings, left
         return {key: value for key, value in settings.items() if not (key in PARTS and _is_part(value))}, left
 

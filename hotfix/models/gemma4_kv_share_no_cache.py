@@ -149,10 +149,12 @@ class States:
 
 def is_shared_by(layers: Any, cache: Any) -> bool:
     """Whether layers share keys and values without a cache, and every layer and attention is the library's own."""
-    if not any(getattr(layer.self_attn, "is_kv_shared_layer", False) for layer in layers):
+    attentions = [getattr(layer, "self_attn", None) for layer in layers]
+    if not any(getattr(attention, "is_kv_shared_layer", False) for attention in attentions):
         return False
     if cache is not None and not any(getattr(layer, "gradient_checkpointing", False) for layer in layers):
         return False  # the layers share by the cache
     return all(
-        scope.is_own(FIX.id, layer, "forward") and scope.is_own(FIX.id, layer.self_attn, "forward") for layer in layers
+        attention is not None and scope.is_own(FIX.id, layer, "forward") and scope.is_own(FIX.id, attention, "forward")
+        for layer, attention in zip(layers, attentions)
     )

@@ -162,6 +162,8 @@ def _copied(value: Any, known: _Known) -> Any:
         return value
     if id(value) in known:
         return known[id(value)][1]
+    if kind in (set, frozenset) and _SAFE.issuperset(map(type, value)):
+        return value  # a copy might have another order
     if kind in (tuple, set, frozenset):
         made = kind(plain(part, known) for part in value)
     elif kind in (list, dict, collections.OrderedDict, collections.defaultdict):
@@ -244,6 +246,14 @@ class _View:
 
     _value: Any
     _known: _Known
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(type(self), name):  # a method of the type that it keeps has this name
+            value = object.__getattribute__(self, "_value")
+            data = getattr(value, name)
+            if not callable(data) and not isinstance(data, types.ModuleType):
+                return plain(data, self._known)
+        return super().__getattribute__(name)
 
     def __getattr__(self, name: str) -> Any:
         return _data_of(self._value, name, self._known)
