@@ -1,10 +1,11 @@
-"""Whether a model's constructor leaves traces outside of the model, so that a second one would change the program."""
+"""What the constructors of a program's own classes do: traces that they leave outside, and the words in their code."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import textwrap
+import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -26,6 +27,42 @@ def leave_traces(modules: Iterable[Any]) -> bool:
     kinds = {base for module in modules for base in type(module).__mro__}
     own = [kind for kind in kinds if kind.__module__.partition(".")[0] not in _OF_LIBRARIES]
     return any(_leaves_traces(kind) for kind in own)
+
+
+def words(kind: type) -> set[str]:
+    """The names and texts in the constructor of a class, and in the functions of its class and module that it names."""
+    left = [_plain(vars(kind).get(name)) for name in _MADE_BY]
+    seen: set[types.CodeType] = set()
+    known: set[str] = set()
+    while left:
+        function = left.pop()
+        if not inspect.isfunction(function) or (function := inspect.unwrap(function)).__code__ in seen:
+            continue
+        seen.add(function.__code__)
+        names = _words(function.__code__)
+        known |= names
+        for name in names:
+            for held in (vars(kind).get(name), function.__globals__.get(name)):
+                if isinstance(held, str):
+                    known.add(held)
+                elif str(getattr(held, "__module__", "")).partition(".")[0] not in _OF_LIBRARIES:
+                    left.append(_plain(held))
+    return known
+
+
+def _words(code: types.CodeType) -> set[str]:
+    """The names and texts in code, and in the code inside it."""
+    known = {*code.co_names, *code.co_varnames}
+    left = list(code.co_consts)
+    while left:
+        const = left.pop()
+        if isinstance(const, str):
+            known.add(const)
+        elif isinstance(const, (tuple, frozenset)):
+            left += const
+        elif isinstance(const, types.CodeType):
+            known |= _words(const)
+    return known
 
 
 def _leaves_traces(kind: type) -> bool:

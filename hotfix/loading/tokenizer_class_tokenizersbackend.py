@@ -18,7 +18,7 @@ import sys
 from typing import Any
 
 from hotfix.fix import Fix
-from hotfix.loading._reading import carefully, report, settings
+from hotfix.loading._reading import carefully, is_asked_by_the_library, report, settings
 from hotfix.loading.tokenizer_forms import renamed_class, tokenizer_class
 from hotfix.patching import scope
 
@@ -55,7 +55,7 @@ def with_name_of_this_release(config: dict[str, Any], path: str) -> dict[str, An
 
     def convert(config: dict[str, Any]) -> dict[str, Any]:
         result, findings = renamed_class(config, _of_the_program())
-        if not findings or scope.is_handled(FIX.id, ValueError, asks):
+        if not findings or not is_asked_by_the_library(asks) or scope.is_handled(FIX.id, ValueError, asks):
             return config
         report(FIX, str(path), findings)
         return result

@@ -12,9 +12,8 @@ Here      The list replaces an empty key. Equal to 5.18.0. If both keys list tok
 
 from __future__ import annotations
 
-import types
-
 from hotfix.fix import Fix
+from hotfix.loading._constructors import words
 
 FIX = Fix(
     title="Special tokens of a tokenizer that 4.x has saved are no special tokens in 5.x",
@@ -41,9 +40,6 @@ FIX.edits(
 
 
 def is_read_by(cls: type) -> bool:
-    """Whether the ``__init__`` of a class outside of the library names the newer key."""
-    constructors = [
-        vars(kind).get("__init__") for kind in cls.__mro__ if not kind.__module__.startswith("transformers.")
-    ]
-    codes = [function.__code__ for function in constructors if isinstance(function, types.FunctionType)]
-    return any("extra_special_tokens" in (*code.co_varnames, *code.co_consts) for code in codes)
+    """Whether the constructor of a class outside of the library, or a function that it calls, names the newer key."""
+    own = [kind for kind in cls.__mro__ if not kind.__module__.startswith("transformers.")]
+    return any("extra_special_tokens" in words(kind) for kind in own)

@@ -18,6 +18,7 @@ import ast
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.loading._constructors import words
 from hotfix.loading._reading import is_of_the_library
 from hotfix.pattern import occurs
 
@@ -78,7 +79,7 @@ def lacking(model: Any, missing: Any) -> dict[str, str]:
     for prefix, part in model.named_modules(remove_duplicate=False):
         at = f"{prefix}." if prefix else ""
         for name, table in _tables(part).items():
-            if at + name in missing and at + table not in missing:
+            if at + name in missing and at + table not in missing and _is_alike(part, name, table):
                 tables[at + name] = at + table
     return tables
 
@@ -90,12 +91,18 @@ def _tables(part: Any) -> dict[str, str]:
         return {}
     tables = {name: table for name, table in declared.items() if name.endswith("embed_tokens.weight")}
     for cls in type(part).__mro__:
-        made_by = None if is_of_the_library(cls) else vars(cls).get("__init__")
-        if not _TABLE.isdisjoint(getattr(getattr(made_by, "__code__", None), "co_names", ())):
+        if not is_of_the_library(cls) and not _TABLE.isdisjoint(words(cls)):
             return {}  # its own table is not in the file
         if cls.__module__ in _MODULES and vars(cls).get("_tied_weights_keys") is declared:
             return tables
     return {}
+
+
+def _is_alike(part: Any, name: str, table: str) -> bool:
+    """Whether the library's own module has the table that a file lacks, and it has the size of the other one."""
+    owner = part.get_submodule(name.rpartition(".embed_tokens.")[0])
+    lacks, has = (getattr(part.get_submodule(each.rpartition(".")[0]), "weight", None) for each in (name, table))
+    return is_of_the_library(type(owner)) and getattr(lacks, "shape", None) == getattr(has, "shape", ())
 
 
 @FIX.recognises

@@ -23,7 +23,7 @@ FIX = Fix(
     fixed_in="5.4.0",
     when="all(kwargs.get(name) is None for name in ('post_processor', 'add_bos_token', 'add_eos_token')) and "
     "getattr(kwargs.get('tokenizer_object'), 'post_processor', None) is None",
-    own=("self.update_post_processor", "self._post_init"),
+    own=("self.update_post_processor", "self._post_init", "self.__call__", "self.encode", "self._encode_plus"),
     prefilter="split_by_punct",
 )
 
@@ -32,8 +32,8 @@ FIX.edits(
     old="super().__init__(**__REST)",
     new=f"""
         super().__init__(**__REST)
-        from {__name__} import template
-        if None not in (self.cls_token, self.sep_token):
+        from {__name__} import can_be_named, template
+        if can_be_named(self.cls_token) and can_be_named(self.sep_token):
             self._tokenizer.post_processor = template(self)
     """,
 )
@@ -46,6 +46,12 @@ def is_broken(constructor: ast.AST) -> bool:
     takes = {node.arg for node in ast.walk(constructor) if isinstance(node, ast.arg)}
     builds = occurs("self._tokenizer.normalizer = normalizers.Sequence(__ALL)", constructor)
     return builds and "split_by_punct" in takes and "post_processor" not in names
+
+
+def can_be_named(token: Any) -> bool:
+    """Whether a template of tokenizers can name a token: there is one, and nothing in it has a meaning there."""
+    text = "" if token is None else str(token)
+    return bool(text) and not text.startswith("$") and ":" not in text and not any(map(str.isspace, text))
 
 
 def template(tokenizer: Any) -> Any:
