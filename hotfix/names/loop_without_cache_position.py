@@ -26,13 +26,13 @@ _PREPARES = "prepare_inputs_for_generation"
 _ARGUMENTS = ("input_ids", "past_key_values", "attention_mask", "inputs_embeds", _KEY)
 DECODERS = """
     cohere:Cohere gemma:Gemma llama:Llama mistral:Mistral mixtral:Mixtral olmo:Olmo persimmon:Persimmon phi:Phi
-    phi3:Phi3 qwen2:Qwen2 qwen2_moe:Qwen2Moe stablelm:StableLm starcoder2:Starcoder2
+    qwen2:Qwen2 qwen2_moe:Qwen2Moe stablelm:StableLm starcoder2:Starcoder2
 """
 """Folder and name of each decoder with a method of its own, in 4.43 to 4.45."""
 _OTHERS = """
     bamba:Bamba bloom:Bloom cohere2:Cohere2 dbrx:Dbrx falcon_h1:FalconH1 gemma2:Gemma2 gpt_neox:GPTNeoX
     gpt_neox_japanese:GPTNeoXJapanese granite:Granite granitemoehybrid:GraniteMoeHybrid jetmoe:JetMoe mllama:Mllama
-    nemotron:Nemotron olmoe:Olmoe zamba:Zamba zamba2:Zamba2
+    nemotron:Nemotron olmoe:Olmoe phi3:Phi3 zamba:Zamba zamba2:Zamba2
 """
 _WITH_IMAGES = "idefics2:Idefics2 idefics3:Idefics3 moshi:Moshi qwen2_5_vl:Qwen2_5_VL qwen2_vl:Qwen2VL"
 
