@@ -58,17 +58,12 @@ def but_what_was_loaded(original: Callable[..., None]) -> Callable[..., None]:
     return _initialize_weights
 
 
-_SCALES = frozenset(f"aten::{name}_" for name in ("mul", "div", "clamp", "clamp_min", "clamp_max", "renorm"))
-"""Operations that write what they have read from the same memory."""
-
-
 @contextmanager
 def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
     """Undo, at the end, what is written into the loaded ones of these tensors.
 
     Until then the writes take place: they draw random numbers, and later lines read them. Only what is written to is
-    copied. A tensor that was given the memory of another loaded one keeps it, and one that was only scaled or clamped
-    keeps its values: that changes the loaded ones, and does not replace them.
+    copied. A tensor that was given the memory of another loaded one keeps it.
     """
     loaded = [(tensor, tensor.data) for tensor in tensors if _was_loaded(tensor)]
     if not loaded:
@@ -80,7 +75,6 @@ def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
     for _, data in loaded:
         places.setdefault(_memory(data), []).append(data)
     copies: dict[Any, list[torch.Tensor]] = {}
-    replaced: set[Any] = set()
 
     class Copying(TorchDispatchMode):  # type: ignore[misc]  # torch is not there where types are read
         """Before the first operation that writes into loaded memory, its tensors are copied."""
@@ -95,14 +89,12 @@ def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
                         memory = _memory(tensor)
                         if memory in places and memory not in copies:
                             copies[memory] = [data.clone() for data in places[memory]]
-                        if func._schema.name not in _SCALES:
-                            replaced.add(memory)
             return func(*args, **(kwargs or {}))
 
     with Copying():
         yield
-    for memory in replaced.intersection(copies):
-        for data, copy in zip(places[memory], copies[memory]):
+    for memory, before in copies.items():
+        for data, copy in zip(places[memory], before):
             data.copy_(copy)
     for tensor, data in loaded:
         if _memory(tensor) not in places:  # it was given new memory
