@@ -87,7 +87,7 @@ class Ordinary(Part):
         self.parts = [*parts, *self._more(len(parts))]
         self.kind = type(self).__name__
         self.parts.append(Part(4))
-        setattr(self, "scale", options["scale"])  # noqa: B010
+        setattr(self, *options.popitem())
 
     def _more(self, count):
         table = {"count": count}
