@@ -140,7 +140,7 @@ class Report:
 
     def rows(self, fix: str = "") -> list[tables.Row]:
         """One row for each fix, or for this fix alone; failures come first, fixes with nothing to do last."""
-        return tables.by_fix((outcome for outcome in self if fix in ("", outcome.fix)), self.entries)
+        return [row for row in self._rows if fix in ("", row.fix)]
 
     def group_of(self, row: tables.Row) -> str:
         """The opt-in group of a fix that is off by default; else an empty string."""
@@ -150,25 +150,31 @@ class Report:
 
     def at_work(self) -> list[tables.Row]:
         """The rows of fixes that have something to do; only the most urgent ones if they do not fit on a screen."""
-        return self._all_at_work()[:_ON_ONE_SCREEN]
+        return self._all_at_work[:_ON_ONE_SCREEN]
 
+    @cached_property
+    def _rows(self) -> list[tables.Row]:
+        """One row for each fix."""
+        return tables.by_fix(self, self.entries)
+
+    @cached_property
     def _all_at_work(self) -> list[tables.Row]:
         """All rows of fixes that have something to do, without opt-in groups that are off."""
-        rows = [row for row in self.rows() if not (row.idle or row.restores or self.group_of(row))]
+        rows = [row for row in self._rows if not (row.idle or row.restores or self.group_of(row))]
         if len(rows) > _ON_ONE_SCREEN:
             rows.sort(key=_urgency)
         return rows
 
     def summary(self) -> list[str]:
         """The sentences below the rows, which cover everything that has no row."""
-        if "transformers" not in self.packages and not self._all_at_work():
+        if "transformers" not in self.packages and not self._all_at_work:
             return [
                 "Nothing to do without transformers: run this in the environment that has it, or examine its pins "
                 "with `hotfix scan`.",
                 *(f"{group} `hotfix status --unknown` lists them." for group in self.unexamined),
             ]
         rows = self.rows()
-        more = Counter(row.kind for row in self._all_at_work()[_ON_ONE_SCREEN:])
+        more = Counter(row.kind for row in self._all_at_work[_ON_ONE_SCREEN:])
         sentences = []
         if more:
             kinds = ", ".join(f"{count} {kind}" for kind, count in more.items())

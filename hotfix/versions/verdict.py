@@ -182,12 +182,15 @@ def _file(path: Path) -> dict[str, Any]:
 
 def _is_in(release: Version, runs: Iterable[str]) -> bool:
     """Whether one of ``4.36.0 - 4.52.4``, ``4.53.0`` or ``5.0.0 and later`` contains a release."""
+    return any(_is_in_run(release, run) for run in runs)
+
+
+@memo  # many targets have one range
+def _is_in_run(release: Version, run: str) -> bool:
     from packaging.version import Version
 
-    for words in (run.split() for run in runs):
-        if Version(words[0]) <= release and (words[-1] == "later" or release <= Version(words[-1])):
-            return True
-    return False
+    words = run.split()
+    return Version(words[0]) <= release and (words[-1] == "later" or release <= Version(words[-1]))
 
 
 def _by_file(fix: Fix, target: Target, read: Reader) -> Optional[Judgement]:
