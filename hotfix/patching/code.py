@@ -128,7 +128,7 @@ def _under(condition: Condition, original: Any, wrapper: Any, library: str) -> A
             try:
                 return original(*args, **kwargs)
             except Exception as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-                if not scope.is_declared(_hotfix_error, condition.fix, condition.on_error):
+                if not scope.is_declared(_hotfix_error, condition.fix, condition.on_error, library):
                     raise
         return wrapper(*args, **kwargs)
 

@@ -7,10 +7,12 @@ code runs, and the report says so.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import types
 import weakref
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any, Callable
@@ -23,6 +25,11 @@ _is_compiling = asked.is_compiling
 
 # Wrappers of these packages only pass calls through; the wrapped object decides.
 _PASS_THROUGH = frozenset({"torch", "accelerate", "peft", "deepspeed", "functools", "contextlib", "hotfix"})
+
+_STANDARD = ("<frozen", os.path.dirname(os.__file__))
+_INSTALLED = {"site-packages", "dist-packages"}
+_ANY = "Exception: …"  # the error of a constructor of the program's is what the fix expects
+_OF_A_CALL = re.compile(r"\(\) (got (an unexpected|multiple values|some)|takes |missing \d)")
 
 _OURS = str(Path(__file__).parents[1])  # a repaired function may have our code
 
@@ -233,19 +240,28 @@ def _is_below(function: Any, here: Any) -> bool:
 # Below: errors.
 
 
-def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...]) -> bool:
+def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], library: str = "") -> bool:
     """Whether the release's own code has raised the error that a fix repairs, and the program does not handle it.
+
+    The program's own code may raise an error of the same text within the call. To call the release's function once more
+    would then run that code a second time, for an error that no repair removes.
 
     Args:
         error: the raised error.
         fix: id of the fix.
         patterns: ``TypeName: message``; ``…`` matches any text.
+        library: name of the package whose code counts as the library's own; that of the caller if empty.
     """
     if _is_compiling():
         return True  # only the class is checked: torch.compile cannot trace the text or the stack
-    if not any(_matches(error, pattern) for pattern in patterns):
+    matching = [pattern for pattern in patterns if _matches(error, pattern)]
+    if not matching:
         return False
-    return not is_handled(fix, type(error), sys._getframe(1).f_back)
+    caller = sys._getframe(1)
+    libraries = {"hotfix", library or _root(caller.f_globals.get("__name__"))}
+    if _ANY not in matching and (code := _your_code_that_raised(error, libraries)):
+        return leave_alone(fix, f"{code} is your own, and raises the {type(error).__name__} itself")
+    return not is_handled(fix, type(error), caller.f_back)
 
 
 def is_handled(fix: str, error: type[BaseException], frame: Any, library: str = "") -> bool:
@@ -273,6 +289,30 @@ def is_handled_around(fix: str, error: type[BaseException], library: str = "tran
         library: name of the package.
     """
     return is_handled(fix, error, sys._getframe(1), library)
+
+
+def _your_code_that_raised(error: BaseException, libraries: Collection[str]) -> str:
+    """The name of the program's function that raised an error, itself or in a module of torch; empty if a library did.
+
+    A call with wrong arguments fails in the code that calls: that must be one of the libraries around a model.
+    """
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    for frame in reversed(frames):
+        root = _root(frame.f_globals.get("__name__"))
+        if root in libraries or root not in _PASS_THROUGH:
+            break
+    else:
+        return ""
+    if root in libraries:
+        return ""
+    file = frame.f_code.co_filename
+    is_installed = file.startswith(_STANDARD) or not _INSTALLED.isdisjoint(Path(file).parts)
+    is_of_a_call = isinstance(error, TypeError) and _OF_A_CALL.search(str(error)) is not None
+    return frame.f_code.co_name if is_of_a_call or not is_installed else ""
 
 
 def _matches(error: BaseException, pattern: str) -> bool:

@@ -483,6 +483,7 @@ def test_a_wrapper_can_act_on_the_error():
             raise ValueError("bad" if x == 2 else "worse")
         return x
 
+    run = types.FunctionType(run.__code__, {**globals(), "__name__": "toylib"}, argdefs=run.__defaults__)
     function = wrapped(run, on_error=True)
     assert function(1) == 1
     assert function(2, y=3) == ("repaired", (2,), {"y": 3})

@@ -1,0 +1,58 @@
+"""An error with the text of a repaired bug, raised by the program's own code, is the program's."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import pytest
+
+from hotfix.patching import scope
+
+_PATTERN = ("TypeError: …__init__() got an unexpected keyword argument …", "KeyError: …")
+
+
+def _declared(run: Callable[[], Any], patterns: tuple[str, ...] = _PATTERN) -> bool:
+    try:
+        run()
+    except Exception as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
+        return scope.is_declared(_hotfix_error, "some-fix", patterns, "transformers")
+    raise AssertionError("no error")
+
+
+def _in(module: str, text: str) -> Callable[..., Any]:
+    """A function of a module of this name."""
+    namespace: dict[str, Any] = {"__name__": module}
+    exec(compile(text, f"/home/someone/{module}.py", "exec"), namespace)
+    function: Callable[..., Any] = namespace["run"]
+    return function
+
+
+_TRACKER = "class Tracker:\n    def __init__(self): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "is_declared"),
+    [
+        ("transformers.trainer", f"{_TRACKER}def run(): Tracker(entity=1)", True),
+        ("__main__", f"{_TRACKER}def run(): Tracker(entity=1)", False),
+        ("my.project", f"{_TRACKER}def run(): Tracker(entity=1)", False),
+        ("transformers_modules.mine", "def run(): return {}['type']", False),
+        ("transformers.models.llama", "def run(): return {}['type']", True),
+    ],
+)
+def test_the_code_that_raises_decides(module: str, text: str, is_declared: bool) -> None:
+    """The module of the frame that raises."""
+    assert _declared(_in(module, text)) is is_declared
+
+
+@pytest.mark.parametrize(("caller", "is_declared"), [("transformers.models.llama", True), ("__main__", False)])
+def test_a_module_of_torch_stands_for_its_caller(caller: str, is_declared: bool) -> None:
+    """``self.layer(x)`` fails within torch, for the code that calls the layer."""
+    called = _in("torch.nn.modules.module", f"{_TRACKER}def run(): Tracker(entity=1)")
+    calling = _in(caller, "def run(called): called()")
+    assert _declared(lambda: calling(called)) is is_declared
+
+
+def test_any_error_of_a_constructor() -> None:
+    """A fix that waits for whatever a class of the program raises gets it."""
+    assert _declared(_in("__main__", "def run(): return {}['type']"), ("Exception: …",))
