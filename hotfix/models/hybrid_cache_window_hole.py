@@ -45,7 +45,7 @@ FIX.edits(
     """,
     new="""
         to_shift = cache_position > __LENGTH - 1
-        if cache_position.shape[0] == 1:
+        if cache_position.shape[0] == 1 and not self.key_cache[layer_idx].is_meta:
             content = self.key_cache[layer_idx][:, :, -1].ne(0).any().to(cache_position.device)
             to_shift = to_shift | (content & (cache_position == __LENGTH - 1))
         cache_position = cache_position.clamp(0, __LENGTH - 1)

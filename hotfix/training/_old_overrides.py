@@ -13,9 +13,20 @@ from hotfix.patching import scope
 from hotfix.patching.decorated import is_from_a_library, passes_everything_on
 
 
+def method_of(trainer: Any, name: str) -> Any:
+    """A bound method of a Trainer; None where reading it would run code, such as that of a property."""
+    raw = inspect.getattr_static(trainer, name, None)
+    return getattr(trainer, name) if isinstance(raw, (*_METHODS, partial)) else None
+
+
 def is_override(method: Any) -> bool:
-    """Whether a bound method of a Trainer was not written in transformers."""
+    """Whether a bound method of a Trainer was not written in transformers; None counts as the library's."""
+    if method is None:
+        return False
     return not str(getattr(method, "__module__", "")).startswith("transformers.")
+
+
+_METHODS = (types.FunctionType, types.MethodType, staticmethod, classmethod)
 
 
 def takes(method: Any, positional: int = 0, name: str = "") -> bool:
@@ -37,8 +48,9 @@ def takes(method: Any, positional: int = 0, name: str = "") -> bool:
     return many or sum(parameter.kind in kinds for parameter in parameters) >= positional
 
 
-def lacks(method: Any, positional: int) -> bool:
+def lacks(trainer: Any, name: str, positional: int) -> bool:
     """Whether a method of a subclass raises a TypeError where it is called with so many arguments without a name."""
+    method = method_of(trainer, name)
     return is_override(method) and not takes(method, positional=positional)
 
 
@@ -87,15 +99,15 @@ def step(trainer: Any) -> Callable[..., Any]:
 
 def is_old_step(trainer: Any) -> bool:
     """Whether the ``training_step`` of a Trainer takes no number of labels and can be called without; see `step`."""
-    method = trainer.training_step
-    if not lacks(method, positional=3):
+    method = method_of(trainer, "training_step")
+    if not lacks(trainer, "training_step", positional=3):
         return False
     return trainer.args.gradient_accumulation_steps == 1 or "backward" not in _names(method)
 
 
 def is_old_loss(trainer: Any) -> bool:
     """Whether the ``compute_loss`` of a Trainer takes no number of labels, and nothing else computes its loss."""
-    return without_the_number(trainer.compute_loss) and trainer.compute_loss_func is None
+    return without_the_number(method_of(trainer, "compute_loss")) and trainer.compute_loss_func is None
 
 
 def fetches_no_batches(trainer: Any) -> bool:
@@ -105,7 +117,7 @@ def fetches_no_batches(trainer: Any) -> bool:
     """
     from transformers.trainer import Trainer
 
-    method = trainer.get_batch_samples
+    method = method_of(trainer, "get_batch_samples")
     if not is_override(method):
         return False
     try:
@@ -113,7 +125,7 @@ def fetches_no_batches(trainer: Any) -> bool:
     except (TypeError, ValueError):
         return False
     generates = first is not None and first.name == "model" and "generate" in _names(method)
-    return generates or lacks(method, positional=len(_parameters(Trainer.get_batch_samples, True)))
+    return generates or not takes(method, positional=len(_parameters(Trainer.get_batch_samples, True)))
 
 
 def batches(trainer: Any, *arguments: Any) -> Any:

@@ -171,6 +171,7 @@ def divisor(trainer: Any, num_items_in_batch: Any) -> int:
 
 _ATTRIBUTE = "accepts_loss_kwargs"
 _ID = "ga-loss-kwargs-swallowed-vlm"
+_WRAPPING = {"torch", "peft", "accelerate", "deepspeed", "hotfix"}  # packages with modules around a model
 _answers: set[_Answer] = set()
 
 
@@ -179,12 +180,14 @@ def _is_of_library(kind: Any) -> bool:
 
 
 def _asking_trainer() -> Any:
-    """The Trainer in whose constructor this thread is, or None."""
+    """The Trainer whose constructor asks, itself or through wrappers of a model; None if other code asks."""
     frame = sys._getframe(2)
     for _ in range(_DEPTH):
-        if frame.f_code.co_name == "__init__" and frame.f_globals.get("__name__") == "transformers.trainer":
+        name = str(frame.f_globals.get("__name__"))
+        if frame.f_code.co_name == "__init__" and name == "transformers.trainer":
             return frame.f_locals.get("self")
-        if frame.f_back is None:
+        is_looking = frame.f_code.co_name in ("__getattr__", "__getattribute__")
+        if frame.f_back is None or not (is_looking or name.partition(".")[0] in _WRAPPING):
             break
         frame = frame.f_back
     return None

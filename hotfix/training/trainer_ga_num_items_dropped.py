@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 from hotfix.training import _divided, _loss_path, _old_overrides, _passed_on
 from hotfix.training.trainer_ga_multiplied_loss import IS_DIVIDED_LATER
 
@@ -62,13 +63,19 @@ def loss_of(trainer: Any, model: Any, inputs: Any, number: Any, is_divided_later
         number: of labels in the step, which the release keeps back; None where there are no labels.
         is_divided_later: whether DeepSpeed or Accelerate divides by the number of micro-batches.
     """
-    steps = trainer.args.gradient_accumulation_steps
-    has_function = trainer.compute_loss_func is not None
-    if number is None or is_divided_later or _is_composed(trainer) or _passed_on.is_gradient_scaled(FIX.id, trainer):
+    if number is None or is_divided_later:
         return trainer.compute_loss(model, inputs)
-    if steps <= 1 and not trainer.args.average_tokens_across_devices:
-        return _without(trainer, model, inputs, number) if has_function else trainer.compute_loss(model, inputs)
-    if _takes_the_number(trainer):
+    steps = trainer.args.gradient_accumulation_steps
+    try:
+        is_left_alone = _is_composed(trainer) or _passed_on.is_gradient_scaled(FIX.id, trainer)
+        is_given = steps > 1 or trainer.args.average_tokens_across_devices
+        takes_it = is_given and not is_left_alone and _takes_the_number(trainer)
+    except Exception as error:  # such as of an object of the user's that takes part
+        scope.undecided(FIX.id, error)
+        return trainer.compute_loss(model, inputs)
+    if is_left_alone or (not is_given and trainer.compute_loss_func is None):
+        return trainer.compute_loss(model, inputs)
+    if takes_it:
         labels = inputs.get("labels")
         try:
             return trainer.compute_loss(model, inputs, num_items_in_batch=number)
@@ -91,7 +98,7 @@ def _is_composed(trainer: Any) -> bool:
 
 def _takes_the_number(trainer: Any) -> bool:
     """Whether the loss is the library's, with a model that knows what to do with the number."""
-    if _old_overrides.without_the_number(trainer.compute_loss):
+    if _old_overrides.without_the_number(_old_overrides.method_of(trainer, "compute_loss")):
         return False
     if not _passed_on.is_library_path(FIX.id, trainer, "compute_loss"):
         return False
@@ -110,6 +117,8 @@ def _without(trainer: Any, model: Any, inputs: Any, number: Any) -> Any:
         return trainer.compute_loss(model, inputs)
     except TypeError as _hotfix_error:
         if "NoneType" not in str(_hotfix_error) or _old_overrides.without_the_number(trainer.compute_loss):
+            raise
+        if scope.is_handled_around(FIX.id, TypeError):
             raise
     if labels is not None:
         inputs["labels"] = labels

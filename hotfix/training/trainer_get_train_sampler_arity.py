@@ -21,7 +21,7 @@ FIX = Fix(
     errors=("TypeError: …Trainer…._get_train_sampler() takes 1 positional argument but 2 were given",),
     when=f"""
 from {_old_overrides.__name__} import ends, lacks
-lacks(self._get_train_sampler, 1) and ends("trainer-get-train-sampler-arity")
+lacks(self, "_get_train_sampler", 1) and ends("trainer-get-train-sampler-arity")
 """,
 )
 

@@ -20,11 +20,13 @@ Here      The last group has the remaining micro-batches, and its step is made a
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import math
 from pathlib import Path
 from typing import Any, Optional
 
+from hotfix._support.memo import weakly
 from hotfix.fix import Fix
 from hotfix.patching import scope
 from hotfix.pattern import Rewrite, occurs
@@ -138,6 +140,8 @@ def _has_a_schedule(trainer: Any) -> bool:
     """Whether the schedule of the learning rate is the user's own: it may be for as many steps as stock makes."""
     if not all(scope.is_own(FIX.id, trainer, name) for name in ("create_scheduler", "create_optimizer_and_scheduler")):
         return True
+    if any(_makes_steps(type(callback)) for callback in trainer.callback_handler.callbacks):
+        return not scope.leave_alone(FIX.id, "a callback of yours may step a schedule of its own")
     given = None if getattr(trainer, "_created_lr_scheduler", False) else getattr(trainer, "lr_scheduler", None)
     inner = getattr(given, "scheduler", given)  # Accelerate's wrapper
     if inner is None or type(inner).__name__ == "ReduceLROnPlateau":  # which does not count steps
@@ -146,6 +150,16 @@ def _has_a_schedule(trainer: Any) -> bool:
     if made_by and all(scope.is_own(FIX.id, function) for function in made_by):
         return False
     return not scope.leave_alone(FIX.id, f"{type(inner).__name__} may have as many steps as this release has planned")
+
+
+@weakly
+def _makes_steps(kind: type) -> bool:
+    """Whether a callback of the user's has a schedule, and calls its ``step``."""
+    bases = (base for base in kind.__mro__ if base.__module__.partition(".")[0] not in ("transformers", "builtins"))
+    functions = (value for base in bases for value in vars(base).values() if callable(value))
+    codes = (getattr(inspect.unwrap(function), "__code__", None) for function in functions)
+    names = {name for code in codes if code is not None for name in code.co_names}
+    return "step" in names and any(name.endswith("LR") or "sched" in name.lower() for name in names)
 
 
 def _rounded_up(batches: int, args: Any) -> int:

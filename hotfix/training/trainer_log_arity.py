@@ -19,7 +19,7 @@ FIX = Fix(
     upstream=("trl#2445",),
     group="removed-names",
     errors=("TypeError: …Trainer….log() takes 2 positional arguments but 3 were given",),
-    when=f"from {_old_overrides.__name__} import ends, lacks; lacks(self.log, 2) and ends('trainer-log-arity')",
+    when=f"from {_old_overrides.__name__} import ends, lacks; lacks(self, 'log', 2) and ends('trainer-log-arity')",
 )
 
 FIX.edits(

@@ -58,7 +58,7 @@ def with_the_metrics(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_without_metrics(trainer: Any) -> bool:
     """Whether the ``_save_checkpoint`` of a Trainer is an override that takes no metrics, and the program would end."""
-    method = trainer._save_checkpoint
+    method = _old_overrides.method_of(trainer, "_save_checkpoint")
     return (
         _old_overrides.is_override(method)
         and not _old_overrides.takes(method, name="metrics")

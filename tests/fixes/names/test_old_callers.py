@@ -152,7 +152,7 @@ def test_an_override_is_called_as_it_wants_to_be() -> None:
     assert calls.step(asks)("model", "inputs", 3) == "inputs"
     assert calls.loss(asks)("model", "inputs", num_items_in_batch=3) == "inputs"
     assert (asks.model_accepts_loss_kwargs, takes.model_accepts_loss_kwargs) == (False, True)
-    assert (calls.lacks(asks.log, 2), calls.lacks(asks.log, 1)) == (True, False)
+    assert (calls.lacks(asks, "log", 2), calls.lacks(asks, "log", 1)) == (True, False)
     assert calls.with_as_many(asks.log, "logs", 3) == "logs"
     asks.compute_loss_func = len  # its loss would not be divided
     assert not calls.is_old_loss(asks)
