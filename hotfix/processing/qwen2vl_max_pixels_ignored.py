@@ -86,8 +86,9 @@ def remembered(original: Callable[..., Any]) -> Callable[..., Any]:
     def from_dict(*args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
         processor = made[0] if isinstance(made, tuple) else made
-        size = getattr(processor, "size", None)
-        if isinstance(size, dict) and hasattr(processor, "max_pixels"):
+        own = getattr(processor, "__dict__", {})  # reading other attributes may run code of the user's
+        size = own.get("size")
+        if isinstance(size, dict) and "max_pixels" in own:
             key = id(processor)
             _loaded[key] = ref(processor, lambda _: _loaded.pop(key, None)), dict(size), size
         return made

@@ -70,7 +70,7 @@ def counted(trainer: Any, batch: Mapping[str, Any]) -> Any:
         ``labels``, or all of them but the first of each row, or ``shift_labels``. Those that are -100 do not count.
     """
     labels = batch["labels"]
-    if labels.ndim < 2:  # a class for each text
+    if labels.ndim < 2 or getattr(labels, "is_nested", False):  # a class for each text; not to be cut
         return labels
     try:
         moved = _moves_labels(trainer)
