@@ -43,6 +43,7 @@ NOT_CHECKPOINTED = {
     "generate-fa2-nameerror": NO_CACHE,
     "generation-calls-of-other-releases": NO_CACHE,
     "loop-without-cache-position": NO_CACHE,
+    "unwrap-model-old-accelerate": "a linear layer",
     "v5-loop-with-whole-ids": NO_CACHE,
     "mask-of-the-step-alone": NO_CACHE,
     "optimizer-train-old-accelerate": "a linear layer",
