@@ -118,6 +118,7 @@ def _under(condition: Condition, original: Any, wrapper: Any, library: str) -> A
     if condition.when or any(path.partition(".")[0] != "self" for path in condition.own):
         raise Refusal("a wrapper evaluates `when` itself, and takes paths of `own` that begin with `self` only")
     names = [path.partition(".")[2] for path in condition.own]
+    owners = library, getattr(original, "__module__", "")  # a kernel that the library imports is of another package
 
     def conditional(*args: Any, **kwargs: Any) -> Any:
         checks = (*(partial(_is_own, condition.fix, args[0], name, library) for name in names),)
@@ -128,7 +129,7 @@ def _under(condition: Condition, original: Any, wrapper: Any, library: str) -> A
             try:
                 return original(*args, **kwargs)
             except Exception as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-                if not scope.is_declared(_hotfix_error, condition.fix, condition.on_error, library):
+                if not scope.is_declared(_hotfix_error, condition.fix, condition.on_error, *owners):
                     raise
         return wrapper(*args, **kwargs)
 

@@ -240,7 +240,7 @@ def _is_below(function: Any, here: Any) -> bool:
 # Below: errors.
 
 
-def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], library: str = "") -> bool:
+def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], *modules: Any) -> bool:
     """Whether the release's own code has raised the error that a fix repairs, and the program does not handle it.
 
     The program's own code may raise an error of the same text within the call. To call the release's function once more
@@ -250,7 +250,7 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], libra
         error: the raised error.
         fix: id of the fix.
         patterns: ``TypeName: message``; ``…`` matches any text.
-        library: name of the package whose code counts as the library's own; that of the caller if empty.
+        modules: names of modules whose packages count as the library's own; the caller's without any.
     """
     if _is_compiling():
         return True  # only the class is checked: torch.compile cannot trace the text or the stack
@@ -258,7 +258,7 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], libra
     if not matching:
         return False
     caller = sys._getframe(1)
-    libraries = {"hotfix", library or _root(caller.f_globals.get("__name__"))}
+    libraries = {"hotfix", *map(_root, modules or [caller.f_globals.get("__name__")])}
     if _ANY not in matching and (code := _your_code_that_raised(error, libraries)):
         return leave_alone(fix, f"{code} is your own, and raises the {type(error).__name__} itself")
     return not is_handled(fix, type(error), caller.f_back)
