@@ -7,7 +7,6 @@ code runs, and the report says so.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import types
@@ -26,8 +25,7 @@ _is_compiling = asked.is_compiling
 # Wrappers of these packages only pass calls through; the wrapped object decides.
 _PASS_THROUGH = frozenset({"torch", "accelerate", "peft", "deepspeed", "functools", "contextlib", "hotfix"})
 
-_STANDARD = ("<frozen", os.path.dirname(os.__file__))
-_INSTALLED = {"site-packages", "dist-packages"}
+_PROGRAM = {"__main__", "transformers_modules"}  # the script, and remote code
 _ANY = "Exception: …"  # the error of a constructor of the program's is what the fix expects
 _OF_A_CALL = re.compile(r"\(\) (got (an unexpected|multiple values|some)|takes |missing \d)")
 
@@ -309,10 +307,8 @@ def _your_code_that_raised(error: BaseException, libraries: Collection[str]) -> 
         return ""
     if root in libraries:
         return ""
-    file = frame.f_code.co_filename
-    is_installed = file.startswith(_STANDARD) or not _INSTALLED.isdisjoint(Path(file).parts)
     is_of_a_call = isinstance(error, TypeError) and _OF_A_CALL.search(str(error)) is not None
-    return frame.f_code.co_name if is_of_a_call or not is_installed else ""
+    return frame.f_code.co_name if is_of_a_call or root in _PROGRAM else ""  # else it may be a kernel, or json
 
 
 def _matches(error: BaseException, pattern: str) -> bool:
