@@ -20,7 +20,7 @@ FIX = Fix(
     kind="crash",
     needs={"accelerate": "<1.3"},
     upstream=("transformers#37725", "LlamaFactory#8451"),
-    errors=("TypeError: Accelerator.unwrap_model() got an unexpected keyword argument 'keep_torch_compile'",),
+    errors=("TypeError: …unwrap_model() got an unexpected keyword argument 'keep_torch_compile'",),
     on_error=True,
 )
 

@@ -301,7 +301,7 @@ def _your_code_that_raised(error: BaseException, libraries: Collection[str]) -> 
         trace = trace.tb_next
     for frame in reversed(frames):
         root = _root(frame.f_globals.get("__name__"))
-        if root in libraries or root not in _PASS_THROUGH:
+        if root in libraries or not (root in _PASS_THROUGH or _is_refused_above(error, frame)):
             break
     else:
         return ""
@@ -309,6 +309,13 @@ def _your_code_that_raised(error: BaseException, libraries: Collection[str]) -> 
         return ""
     is_of_a_call = isinstance(error, TypeError) and _OF_A_CALL.search(str(error)) is not None
     return frame.f_code.co_name if is_of_a_call or root in _PROGRAM else ""  # else it may be a kernel, or json
+
+
+def _is_refused_above(error: BaseException, frame: types.FrameType) -> bool:
+    """Whether a method passed its call on by ``super()``, and the one above refused it."""
+    kind, _, name = str(error).partition("()")[0].rpartition(".")
+    first = frame.f_locals.get(next(iter(frame.f_code.co_varnames), ""))
+    return name == frame.f_code.co_name and kind in [base.__qualname__ for base in type(first).__mro__]
 
 
 def _matches(error: BaseException, pattern: str) -> bool:

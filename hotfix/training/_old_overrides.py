@@ -5,18 +5,20 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, partialmethod
 from typing import Any, Callable
 
 from hotfix._support.memo import weakly
 from hotfix.patching import scope
 from hotfix.patching.decorated import is_from_a_library, passes_everything_on
 
+_METHODS = (types.FunctionType, types.MethodType, staticmethod, classmethod, partial, partialmethod)
+
 
 def method_of(trainer: Any, name: str) -> Any:
     """A bound method of a Trainer; None where reading it would run code, such as that of a property."""
     raw = inspect.getattr_static(trainer, name, None)
-    return getattr(trainer, name) if isinstance(raw, (*_METHODS, partial)) else None
+    return getattr(trainer, name) if isinstance(raw, _METHODS) else None
 
 
 def is_override(method: Any) -> bool:
@@ -24,9 +26,6 @@ def is_override(method: Any) -> bool:
     if method is None:
         return False
     return not str(getattr(method, "__module__", "")).startswith("transformers.")
-
-
-_METHODS = (types.FunctionType, types.MethodType, staticmethod, classmethod)
 
 
 def takes(method: Any, positional: int = 0, name: str = "") -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Callable
 
 import pytest
@@ -56,3 +57,18 @@ def test_a_module_of_torch_stands_for_its_caller(caller: str, is_declared: bool)
 def test_any_error_of_a_constructor() -> None:
     """A fix that waits for whatever a class of the program raises gets it."""
     assert _declared(_in("__main__", "def run(): return {}['type']"), ("Exception: …",))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="the error does not name the class")
+@pytest.mark.parametrize(("above", "is_declared"), [("Library", True), ("Other", False)])
+def test_a_method_that_passes_its_call_on_stands_for_its_caller(above: str, is_declared: bool) -> None:
+    """The override of a subclass hands its arguments to the library's method, or to another class of its own."""
+    text = (
+        "class Library:\n    def pad(self): pass\n"
+        "class Other:\n    def pad(self): pass\n"
+        f"class Mine(Library):\n    def pad(self, **kwargs): {above}.pad(self, **kwargs)\n"
+        "def run(): return Mine()"
+    )
+    mine = _in("__main__", text)()
+    call = _in("transformers.tokenization", "def run(mine): mine.pad(side=1)")
+    assert _declared(lambda: call(mine), ("TypeError: …pad() got an unexpected keyword argument …",)) is is_declared

@@ -1,10 +1,9 @@
 """The proof: one step of training and one evaluation beside an old accelerate."""
 
-from typing import Any
-
 import torch
 
 from hotfix.neighbours.optimizer_train_old_accelerate import FIX
+from hotfix.proofs.neighbours._linear import Model, samples
 from hotfix.proofs.testbed import Target, Testbed
 
 
@@ -20,15 +19,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from packaging.version import Version
     from transformers import Trainer, TrainingArguments, __version__, default_data_collator
 
-    class Model(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = torch.nn.Linear(4, 1)
-
-        def forward(self, x: Any, labels: Any = None) -> Any:
-            out = self.layer(x)
-            return {"loss": ((out - labels) ** 2).mean(), "logits": out}
-
     class Told(torch.optim.SGD):
         modes: tuple[str, ...] = ()
 
@@ -38,7 +28,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         def eval(self) -> None:
             self.modes += ("eval",)
 
-    data = [{"x": testbed.randn(4, seed=seed).cpu(), "labels": torch.ones(1)} for seed in range(4)]
+    data = samples(testbed)
     results = {}
     for name, kind in (("plain", torch.optim.SGD), ("told", Told)):
         model = testbed.fill(Model())

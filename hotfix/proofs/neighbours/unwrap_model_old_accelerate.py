@@ -2,11 +2,11 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import torch
 
 from hotfix.neighbours.unwrap_model_old_accelerate import FIX
+from hotfix.proofs.neighbours._linear import Model, samples
 from hotfix.proofs.testbed import Target, Testbed
 
 
@@ -20,16 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from safetensors.torch import load_file
     from transformers import Trainer, TrainingArguments
 
-    class Model(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = torch.nn.Linear(4, 1)
-
-        def forward(self, x: Any, labels: Any = None) -> Any:
-            out = self.layer(x)
-            return {"loss": ((out - labels) ** 2).mean(), "logits": out}
-
-    data = [{"x": testbed.randn(4, seed=seed).cpu(), "labels": torch.ones(1)} for seed in range(4)]
+    data = samples(testbed)
     model = testbed.fill(Model())
     results = {}
     with TemporaryDirectory() as folder:
