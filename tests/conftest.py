@@ -14,6 +14,7 @@ import pytest
 from tests import drawn
 
 OF_SINGLE_FIXES = ("tests/fixes/", "tests/working/")
+OF_ALL_FIXES = "tests/working/test_lines_of_"  # hundreds of lines each: they see what no test of a single fix does
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,7 +32,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if count > 1:
         _keep(config, items, {item.nodeid for item in items if _part(item.nodeid, count) == number - 1})
     if (size := config.getoption("drawn")) is not None:
-        of_fixes = {item.nodeid for item in items if item.nodeid.startswith(OF_SINGLE_FIXES) and not _is_slow(item)}
+        of_fixes = {item.nodeid for item in items if _is_of_a_single_fix(item)}
         left_out = sorted(of_fixes, key=lambda name: drawn.place(name, drawn.commit()))[size:]
         settled = {name for name in left_out if name.partition("::")[0] not in drawn.changed()}
         _keep(config, items, {item.nodeid for item in items} - settled)
@@ -50,6 +51,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     shared_out = session.config.getoption("loadgroup", default=False)
     if shared_out and not all("@" in item.nodeid for item in session.items):
         raise pytest.UsageError("pytest-xdist has not taken up the groups of the tests: another pytest is needed")
+
+
+def _is_of_a_single_fix(item: pytest.Item) -> bool:
+    ours = item.nodeid.startswith(OF_SINGLE_FIXES) and not item.nodeid.startswith(OF_ALL_FIXES)
+    return ours and not _is_slow(item)
 
 
 def _is_slow(item: pytest.Item) -> bool:

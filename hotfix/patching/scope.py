@@ -248,7 +248,7 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], *modu
         error: the raised error.
         fix: id of the fix.
         patterns: ``TypeName: message``; ``…`` matches any text.
-        modules: names of modules whose packages count as the library's own; the caller's without any.
+        modules: names of modules whose packages count as the library's own; the caller's does in any case.
     """
     if _is_compiling():
         return True  # only the class is checked: torch.compile cannot trace the text or the stack
@@ -256,7 +256,7 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], *modu
     if not matching:
         return False
     caller = sys._getframe(1)
-    libraries = {"hotfix", *map(_root, modules or [caller.f_globals.get("__name__")])}
+    libraries = {"hotfix", "transformers", *map(_root, [*modules, caller.f_globals.get("__name__")])}
     if _ANY not in matching and (code := _your_code_that_raised(error, libraries)):
         return leave_alone(fix, f"{code} is your own, and raises the {type(error).__name__} itself")
     return not is_handled(fix, type(error), caller.f_back)

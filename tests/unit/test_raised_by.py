@@ -54,6 +54,20 @@ def test_a_module_of_torch_stands_for_its_caller(caller: str, is_declared: bool)
     assert _declared(lambda: calling(called)) is is_declared
 
 
+def test_the_library_is_one_for_a_wrapper_of_ours_too() -> None:
+    """A cure that asks by itself is in a module of hotfix, and the release's code raises."""
+    refused = _in("transformers.modeling_utils", f"{_TRACKER}def run(): Tracker(entity=1)")
+    wrapper = """
+from hotfix.patching import scope
+def run(refused, patterns):
+    try:
+        refused()
+    except TypeError as _hotfix_error:
+        return scope.is_declared(_hotfix_error, "some-fix", patterns)
+"""
+    assert _in("hotfix.names.some", wrapper)(refused, _PATTERN) is True
+
+
 def test_any_error_of_a_constructor() -> None:
     """A fix that waits for whatever a class of the program raises gets it."""
     assert _declared(_in("__main__", "def run(): return {}['type']"), ("Exception: …",))

@@ -17,7 +17,6 @@ _ATTENTIONS = "sdpa gives no attentions: output-attentions-under-sdpa"
 _REMOTE = "the code is on the Hub"
 _LAYOUT = "the tower has another layout: opt-in, clip-tower-attributes-removed"
 STILL_END = {
-    "apply_pos": "the fifth argument has another meaning",
     "attn_call": "an attention without a mask",
     "attn_no_idx": "layers have to know their number",
     "bart_attn": "an attention without a configuration",
@@ -37,7 +36,6 @@ STILL_END = {
     "gen_dola": _REMOTE,
     "gen_logits_proc": "gone since 4.46",
     "gen_penalty": _REMOTE,
-    "gen_prep": "5.0 asks for a cache there",
     "gen_reorder": _TUPLES,
     "gen_sample": "gone since 4.46",
     "gpt2_attn": _CODE,
@@ -51,15 +49,11 @@ STILL_END = {
     "m_past_tuple_in": _TUPLES,
     "m_prune": _CODE,
     "m_reorder": "gone since 4.43",
-    "m_rotary": _MEANING,
     "m_static": _MEANING,
     "p_conv": _CODE,
     "past_of_layers": "nothing in the loop says how many values it takes",
     "pipe_auth": "an argument of the model goes to the tokenizer",
-    "rope_kwargs": _MEANING,
-    "rot_dim": _MEANING,
     "rot_linear": _CODE,
-    "rot_seqlen": _MEANING,
     "t5_blocks": "the mask of the stack is missing; 4.57.6 as well",
     "t_args2": "5.x writes safetensors only",
     "t_subclass": "nothing of the library runs before the constructor that Python has generated",
