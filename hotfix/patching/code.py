@@ -230,7 +230,7 @@ def edited_code(original: Written, targets: Iterable[Target]) -> types.CodeType:
     tree = _changed(source.parse(original.text), original, [target for target in targets if target not in counting])
     for target in counting:
         tree = edited_tree(tree, target)
-    tree = ast.fix_missing_locations(binding.bound(tree))
+    tree = binding.bound(tree)
     try:
         code = compiled(tree, original.qualname, original.code)
     except SyntaxError as error:
@@ -322,7 +322,7 @@ def edited_tree(tree: ast.Module, target: Target, guard: str = "") -> ast.Module
         editor = Editor(edit, choose)
         counting = choose is not None or getattr(edit, "counts", False)  # the matches show that it changes something
         before = "" if counting else ast.dump(tree)
-        tree = ast.fix_missing_locations(editor.visit(tree))
+        tree = editor.visit(tree)
         counts = [editor.matches]
         unchanged = not counting and before == ast.dump(tree)
     for matches in counts:
@@ -369,7 +369,7 @@ class Editor(ast.NodeTransformer):
             new = [ast.Pass()]
         for statement in new if isinstance(new, list) else [new]:
             # In tracebacks, new code has the line of the code that it replaces.
-            ast.copy_location(statement, node)
+            ast.fix_missing_locations(ast.copy_location(statement, node))
         return self.choose(node, new) if self.choose else new
 
 

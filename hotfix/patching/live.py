@@ -153,7 +153,10 @@ def rebind_at_home(old: Any, new: Any, others: Optional[int]) -> Optional[int]:
 
 
 def rebind(old: Any, new: Any) -> int:
-    """Replace `old` by `new` under every name: in modules, in their classes, and in dictionaries and lists of both.
+    """Replace `old` by `new` under every name: in modules, in their classes, in dictionaries and lists of both.
+
+    It does so in closures, too. A decorator may give what it captured to every object of a class, and such an object
+    could not be pickled, since the name of the function would lead to another one.
 
     It reads only the stored contents of containers, not through their own methods. transformers has dictionaries that
     import every model when their items are read, and torch has objects that warn when an attribute is read.
@@ -161,7 +164,9 @@ def rebind(old: Any, new: Any) -> int:
     Returns:
         How many holders reject the assignment; they keep `old`.
     """
-    holders, namespaces, refused = _holders(old, new), list(_namespaces()), 0
+    referrers = gc.get_referrers(old)
+    _rebind_in_closures(referrers, old, new)
+    holders, namespaces, refused = _holders(referrers, old, new), list(_namespaces()), 0
     for namespace in namespaces:
         if holders is None or id(namespace) in holders:
             _rebind_in(namespace, old, new)
@@ -208,16 +213,40 @@ def _rebind_within(namespace: dict[str, Any], old: Any, new: Any, left: Optional
     return replaced, refused
 
 
+def _rebind_in_closures(referrers: list[Any], old: Any, new: Any) -> None:
+    """Replace an object in the cells of functions, and in lists that are in cells; not where `new` itself needs it."""
+    needed = _cells_of(below_descriptor(new), below_descriptor(old))
+    for holder in referrers:
+        if type(holder) is types.CellType and id(holder) not in needed:
+            holder.cell_contents = new
+        elif type(holder) is list and any(type(each) is types.CellType for each in gc.get_referrers(holder)):
+            _rebind_in(holder, old, new)
+
+
+def _cells_of(function: Any, end: Any) -> set[int]:
+    """The identities of the cells of a function, and of the functions in them, as far as the function `end`."""
+    cells: dict[int, Any] = {}
+    left = [function]
+    while left:
+        each = left.pop()
+        if type(each) in (types.MethodType, partial):
+            left += gc.get_referents(each)
+        elif each is not end and type(each) is types.FunctionType:
+            new = [cell for cell in each.__closure__ or () if id(cell) not in cells]
+            cells.update((id(cell), cell) for cell in new)
+            left += [content for cell in new for content in gc.get_referents(cell)]
+    return {*cells}
+
+
 def _settle(holder: Any, left: Optional[set[int]]) -> None:
     if left is not None:
         left.discard(id(holder))
 
 
-def _holders(old: Any, new: Any) -> Optional[set[int]]:
+def _holders(referrers: list[Any], old: Any, new: Any) -> Optional[set[int]]:
     """The identities of the dictionaries and lists that hold `old`, except that of `new`; None if unknown."""
     if gc.get_freeze_count() or not gc.is_tracked(old):
         return None  # gc does not report frozen or untracked holders
-    referrers = gc.get_referrers(old)
     own = getattr(new, "__dict__", None)
     return {id(referrer) for referrer in referrers if issubclass(type(referrer), (dict, list)) and referrer is not own}
 

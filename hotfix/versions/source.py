@@ -525,6 +525,9 @@ def _leaves(line: str, indent: str) -> bool:
 def _first_decorator(lines: list[str], head: int, indent: str) -> int:
     """The first line of the decorators of the definition at line `head` (both counted from 0)."""
     first = head
+    above = next((line for line in reversed(lines[max(head - 50, 0) : head]) if line.lstrip()[:1] not in ("", "#")), "")
+    if above and not above.startswith(indent + "@") and not any(bracket in above for bracket in ")]}"):
+        return first  # no end of a decorator; most definitions have none, and the rest of this passes a whole function
     for number in range(head - 1, -1, -1):
         line = lines[number]
         if line.startswith(indent + "@"):

@@ -6,6 +6,7 @@ import ast
 import gc
 import sys
 import types
+from typing import Any
 
 import pytest
 
@@ -198,3 +199,37 @@ def test_a_wrapper_that_others_hold_meanwhile_is_replaced_there(lab: Lab) -> Non
     toy.NAMES.append(toy.scale)
     journal.install(later, later.targets[0], toy)
     assert toy.NAMES[0](2) == toy.scale(2) == -20
+
+
+CAPTURED = """
+def give(*functions):
+    functions, [alone] = [*functions], functions
+    def decorate(cls):
+        def __init__(self):
+            self.alone, self.listed = alone, functions[0]
+        cls.__init__ = __init__
+        return cls
+    return decorate
+
+
+@give(scale)
+class Layer:
+    pass
+"""
+
+
+@pytest.mark.parametrize("conditional", [False, True], ids=["always", "on an error"])
+def test_what_a_decorator_has_captured_goes_along_and_comes_back(lab: Lab, conditional: bool) -> None:
+    """An object that holds the function is pickled by its name, which must lead to the same object."""
+    toy, journal, fix = lab.module(text=COPIED + CAPTURED), Journal(), lab.fix("negative")
+    condition: dict[str, Any] = {"on_error": ("TypeError: …",)} if conditional else {}
+    fix.wraps("toys.toy:scale", **condition)(lambda original: lambda *args, **kwargs: -original(args[0]))
+    before = toy.scale
+    journal.install(fix, fix.targets[0], toy)
+    layer = toy.Layer()
+    assert layer.alone is layer.listed is toy.scale is not before
+    assert toy.scale(2) == (2 if conditional else -2)
+    assert toy.scale(2, 3) == -2
+    journal.uninstall()
+    layer = toy.Layer()
+    assert layer.alone is layer.listed is toy.scale is before
