@@ -55,7 +55,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _is_of_a_single_fix(item: pytest.Item) -> bool:
     ours = item.nodeid.startswith(OF_SINGLE_FIXES) and not item.nodeid.startswith(OF_ALL_FIXES)
-    return ours and not _is_slow(item)
+    takes_time = item.get_closest_marker("testbed") is not None  # those without run in milliseconds
+    return ours and takes_time and not _is_slow(item)
 
 
 def _is_slow(item: pytest.Item) -> bool:

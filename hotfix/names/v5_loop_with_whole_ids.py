@@ -23,7 +23,7 @@ _OF_AUDIO = "its tokens are codes of audio, which loops of one's own do not give
 
 FIX = Fix(
     title="A decoding loop that gives all tokens and a cache computes nonsense with 5.3 and later",
-    kind="removed-api",
+    kind="silent",
     group="removed-names",
     everyone="only for a mask that is too short for cache and tokens together: the new code tests it",
     exempt={
@@ -41,14 +41,14 @@ _NAMES = ("input_ids", "next_sequence_length", "past_key_values", "attention_mas
 
 
 @FIX.wraps(("transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation", ">=5.3.0"))
-def of_new_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
+def ofnew_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
     """Say how many tokens are new where a loop of 4.x does not."""
 
     @wraps(original)
     def prepare(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(_NAMES, args)), **kwargs}
         try:
-            new = _new_tokens(self, given)
+            new = new_tokens(self, given)
         except Exception as error:  # such as of a cache of the program's own
             new = None
             scope.undecided(FIX.id, error)
@@ -61,7 +61,7 @@ def of_new_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
     return prepare
 
 
-def _new_tokens(model: Any, given: dict[str, Any]) -> Optional[int]:
+def new_tokens(model: Any, given: dict[str, Any]) -> Optional[int]:
     """How many tokens are not in the cache; None if the program or the release says so, or if it cannot be known."""
     cache: Any = given.get("past_key_values")
     mask: Any = given.get("attention_mask")

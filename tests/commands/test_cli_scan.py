@@ -19,7 +19,7 @@ PROJECTS = {
     "openrlhf.txt": ("transformers==4.57.3", True, {PADDING, "lr-scheduler-kwargs-default"}, {ROTARY}),
     "llama-factory.txt": ("transformers<=4.45.2,>=4.41.2", False, {PADDING, "gemma2-sliding-layer-parity"}, {ROTARY}),
     "axolotl.txt": ("transformers==4.47.1", True, {PADDING, "trainer-ga-multiplied-loss"}, {ROTARY}),
-    "internvl-chat.txt": ("transformers==4.37.2", True, {PADDING}, {ROTARY, "generation-legacy-output-aliases"}),
+    "internvl-chat.txt": ("transformers==4.37.2", True, {PADDING}, {ROTARY, "search-outputs-missing"}),
     "ms-swift.txt": ("transformers<4.40,>=4.33", False, {PADDING, "grad-ckpt-use-cache-order"}, {ROTARY}),
     "var.txt": ("transformers~=4.38.2", False, {PADDING}, {ROTARY}),
     "verl.txt": ("transformers", False, {PADDING, ROTARY, "qwenvl-vision-fa2-crash"}, set()),

@@ -28,6 +28,7 @@ from hotfix.proofs.models import (
     qwenvl_v5_stale_rope_deltas_forward,
     v5_model_max_length_extended,
 )
+from hotfix.proofs.names import loop_without_cache_position
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
 from hotfix.proofs.training import (
@@ -338,6 +339,16 @@ def masks_of_the_whole_text(testbed: Any, target: Any) -> dict[str, Any]:
         ids, attention_mask=torch.ones_like(ids), max_new_tokens=3, do_sample=False, cache_implementation="static"
     )
     return {"static": made, "growing": mask_of_the_step_alone.decoded(model, ids, is_whole=True)}
+
+
+@of("v5-loop-with-whole-ids")
+def loops_that_say_what_is_new(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = zoo.small_llama(testbed)
+    ids = testbed.randint(3, 32, 2, 7, seed=1)
+    made = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=3, do_sample=False)
+    return {"generate": made, "its last token": loop_without_cache_position.decoded(model, ids, "the last token")}
 
 
 @of("v5-gpt-neox-rotary-pct-lost")

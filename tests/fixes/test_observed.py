@@ -192,6 +192,7 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "5.4.0": (
         LATER,
         {
+            "v5-loop-with-whole-ids": "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation",
             "ga-loss-kwargs-swallowed-seq2seq-v5": _model("t5", "T5ForConditionalGeneration.__init__"),
             "shift-labels-dropped-by-heads": _model("qwen3_vl", "Qwen3VLForConditionalGeneration.forward"),
             "qwen25vl-image-temporal-positions": _model("qwen2_5_vl", "Qwen2_5_VLModel.get_rope_index"),

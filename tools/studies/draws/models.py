@@ -346,3 +346,26 @@ def model_that_says_how_long(draw: Draw) -> Tensors:
         said = {"generation_config": GenerationConfig(num_beams=2)}
     prompt = draw.testbed.randint(3, 32, draw.number("rows", 1, 3), draw.number("tokens", 1, 8), seed=draw.seed)
     return {"tokens": model.generate(prompt, pad_token_id=0, eos_token_id=-1, **said)}
+
+
+@of("v5-loop-with-whole-ids")
+def loop_of_ones_own(draw: Draw) -> Tensors:
+    """The last logits of a loop around a tiny Llama that gives all tokens or the last one, with a mask or without."""
+    import torch
+    from transformers import DynamicCache
+
+    model, cache = zoo.small_llama(draw.testbed).eval(), DynamicCache()
+    ids = draw.testbed.randint(3, 32, draw.number("rows", 1, 3), draw.number("tokens", 1, 8), seed=draw.seed)
+    given, is_masked = draw.of("given", "all tokens", "the last token"), draw.of("mask", True, True, False)
+    says = draw.of("says how many are new", False, False, True)
+    for step in range(draw.number("steps", 1, 4)):
+        said = {"attention_mask": torch.ones_like(ids)} if is_masked else {}
+        if says:
+            said["next_sequence_length"] = None if step == 0 else 1
+        new = ids if step == 0 or given == "all tokens" else ids[:, -1:]
+        inputs = model.prepare_inputs_for_generation(new, past_key_values=cache, use_cache=True, **said)
+        with torch.no_grad():
+            outputs = model(**inputs, return_dict=True)
+        logits = outputs.logits[:, -1]
+        ids = torch.cat([ids, logits.argmax(-1)[:, None]], dim=-1)
+    return {"logits": logits}

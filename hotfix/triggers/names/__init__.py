@@ -1,0 +1,1 @@
+"""When the silent bugs that a removed meaning leaves strike."""

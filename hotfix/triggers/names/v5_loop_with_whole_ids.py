@@ -1,0 +1,20 @@
+"""A decoding loop that gives all tokens beside a cache, with a mask that is as long as the tokens."""
+
+from __future__ import annotations
+
+from hotfix.names.v5_loop_with_whole_ids import new_tokens
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "v5-loop-with-whole-ids",
+    when="a loop gives all tokens, a cache that has some of them, and a mask as long as the tokens",
+    wrong="the model gets the tokens of the cache once more",
+    while_repaired=False,  # the function is wrapped then
+)
+
+
+@TRIGGER.strikes()
+def gives_them_twice(call: Call) -> bool:
+    """Nothing says how many tokens are new; the lengths of cache and tensors show it."""
+    names = ("input_ids", "next_sequence_length", "past_key_values", "attention_mask", "inputs_embeds")
+    return new_tokens(call.owner, {name: call.get(name) for name in names}) is not None
