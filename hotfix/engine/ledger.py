@@ -112,7 +112,7 @@ class Ledger:
         elif outcome.verdict is Verdict.UNKNOWN and self._policy.unknown == "raise":
             raise HotfixError(f"{what}: {outcome.reason}")
         elif outcome.is_news:
-            sentence = f"{outcome.fix}: {outcome.reason} `hotfix explain {outcome.fix}` says more."
+            sentence = f"{outcome.fix}: {outcome.reason.rstrip('.')}. `hotfix explain {outcome.fix}` says more."
             if outcome.looks_broken:  # short, since a new release may have several
                 sentence = (
                     f"{outcome.fix}: looks broken in {_release(outcome)}, which was not examined; "

@@ -44,7 +44,8 @@ def kwargs_for_causal_lm(modeling: Any) -> Any:
     from importlib import import_module
 
     flash = import_module("transformers.modeling_flash_attention_utils").FlashAttentionKwargs
-    loss = import_module(GENERIC).LossKwargs
+    generic = import_module(GENERIC)
+    loss = getattr(generic, "LossKwargs", None) or loss_kwargs(generic)  # hotfix may be armed after this module
 
     class KwargsForCausalLM(flash, loss):  # type: ignore[misc, valid-type]
         pass

@@ -7,12 +7,14 @@ import inspect
 import sys
 import types
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, Optional
 
 from ..errors import Refusal
 
 _COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # they make only temporary objects
+_PACKAGE = __name__.rpartition(".patching")[0]  # another name if hotfix is vendored
 _MODULE_DICT: Any = vars(types.ModuleType)["__dict__"]
 _CLASS_DICT: Any = vars(type)["__dict__"]
 
@@ -155,8 +157,8 @@ def rebind_at_home(old: Any, new: Any, others: Optional[int]) -> Optional[int]:
 def rebind(old: Any, new: Any) -> int:
     """Replace `old` by `new` under every name: in modules, in their classes, in dictionaries and lists of both.
 
-    It does so in closures, too. A decorator may give what it captured to every object of a class, and such an object
-    could not be pickled, since the name of the function would lead to another one.
+    It does so in closures and in attributes of objects, too. A decorator may give what it captured to every object of a
+    class, and such an object could not be pickled, since the name of the function would lead to another one.
 
     It reads only the stored contents of containers, not through their own methods. transformers has dictionaries that
     import every model when their items are read, and torch has objects that warn when an attribute is read.
@@ -164,9 +166,9 @@ def rebind(old: Any, new: Any) -> int:
     Returns:
         How many holders reject the assignment; they keep `old`.
     """
-    referrers = gc.get_referrers(old)
-    _rebind_in_closures(referrers, old, new)
-    holders, namespaces, refused = _holders(referrers, old, new), list(_namespaces()), 0
+    referrers, namespaces, refused = gc.get_referrers(old), list(_namespaces()), 0
+    _rebind_in_objects(referrers, namespaces, old, new)
+    holders = _holders(referrers, old, new)
     for namespace in namespaces:
         if holders is None or id(namespace) in holders:
             _rebind_in(namespace, old, new)
@@ -213,14 +215,36 @@ def _rebind_within(namespace: dict[str, Any], old: Any, new: Any, left: Optional
     return replaced, refused
 
 
-def _rebind_in_closures(referrers: list[Any], old: Any, new: Any) -> None:
-    """Replace an object in the cells of functions, and in lists that are in cells; not where `new` itself needs it."""
+def _rebind_in_objects(referrers: list[Any], namespaces: list[dict[str, Any]], old: Any, new: Any) -> None:
+    """Replace an object in cells of functions, in lists that are in cells, and in attributes of objects.
+
+    The cells that `new` itself needs to reach the original stay, and so do hotfix's own objects.
+    """
+    known = {*map(id, namespaces), id(getattr(new, "__dict__", None))}
+    inner = [each for each in referrers if type(each) in (dict, list) and id(each) not in known]
+    outer = gc.get_referrers(*inner) if inner else []
+    lists = {id(each) for each in inner if type(each) is list}
     needed = _cells_of(below_descriptor(new), below_descriptor(old))
-    for holder in referrers:
-        if type(holder) is types.CellType and id(holder) not in needed:
-            holder.cell_contents = new
-        elif type(holder) is list and any(type(each) is types.CellType for each in gc.get_referrers(holder)):
-            _rebind_in(holder, old, new)
+    for holder in [*referrers, *outer]:
+        if type(holder) is types.CellType:
+            content = holder.cell_contents
+            if content is old and id(holder) not in needed:
+                holder.cell_contents = new
+            elif id(content) in lists:
+                _rebind_in(content, old, new)
+        elif _has_attributes(holder):
+            with suppress(Exception):  # a class may have a `__dict__` of its own
+                _rebind_in(object.__getattribute__(holder, "__dict__"), old, new)
+
+
+def _has_attributes(holder: Any) -> bool:
+    """Whether an object has a dictionary of attributes, and is neither searched by other means nor hotfix's own."""
+    kind = type(holder)
+    if issubclass(kind, (type, types.ModuleType, types.FunctionType)) or str(kind.__module__).startswith(
+        f"{_PACKAGE}."
+    ):
+        return False
+    return bool(kind.__dictoffset__)
 
 
 def _cells_of(function: Any, end: Any) -> set[int]:

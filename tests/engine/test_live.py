@@ -224,12 +224,12 @@ def test_what_a_decorator_has_captured_goes_along_and_comes_back(lab: Lab, condi
     toy, journal, fix = lab.module(text=COPIED + CAPTURED), Journal(), lab.fix("negative")
     condition: dict[str, Any] = {"on_error": ("TypeError: …",)} if conditional else {}
     fix.wraps("toys.toy:scale", **condition)(lambda original: lambda *args, **kwargs: -original(args[0]))
-    before = toy.scale
+    before, early = toy.scale, toy.Layer()
     journal.install(fix, fix.targets[0], toy)
-    layer = toy.Layer()
-    assert layer.alone is layer.listed is toy.scale is not before
+    for layer in (early, toy.Layer()):
+        assert layer.alone is layer.listed is toy.scale is not before
     assert toy.scale(2) == (2 if conditional else -2)
     assert toy.scale(2, 3) == -2
     journal.uninstall()
-    layer = toy.Layer()
-    assert layer.alone is layer.listed is toy.scale is before
+    for layer in (early, toy.Layer()):
+        assert layer.alone is layer.listed is toy.scale is before
