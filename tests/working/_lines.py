@@ -27,13 +27,20 @@ def check(file: str, release: str, still_end: Collection[str], folder: Path) -> 
     program = _program(cases, folder)
     stock, armed = (_lines(program, release, hotfix) for hotfix in (False, True))
     assert stock.keys() == armed.keys() == cases.keys()
-    differ = [(line, armed[name]) for name, line in stock.items() if line.startswith("runs") and armed[name] != line]
-    assert not differ
+    differ = _differences(stock, armed)
+    if differ:  # some lines of the release print something else once in twenty runs; harm does so every time
+        differ &= _differences(*(_lines(program, release, hotfix) for hotfix in (False, True)))
+    assert not differ, [(stock[name], armed[name]) for name in differ]
     assert {name for name, line in armed.items() if line.startswith("ends")} <= {*still_end}
     counts = [sum(line.startswith("runs") for line in every.values()) for every in (stock, armed)]
     page = (HERE.parents[1] / "docs" / "lines.md").read_text("utf-8")
     section = page.partition(f"`tests/working/{file}`")[2].partition("\n## ")[0]
     assert f"| {release} | {counts[0]} | {counts[1]} |" in section
+
+
+def _differences(stock: dict[str, str], armed: dict[str, str]) -> set[str]:
+    """The lines that run stock and print something else armed."""
+    return {name for name, line in stock.items() if line.startswith("runs") and armed[name] != line}
 
 
 def _program(cases: dict[str, str], folder: Path) -> Path:
