@@ -371,13 +371,15 @@ def _object_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
         return _as_given(_generator_stops(made.__code__, made.__globals__, error), getattr(value, "args", ()), error)
     entered = getattr(getattr(value, "gen", None), "gi_frame", None) if isinstance(value, _GENERATED) else None
     if entered is not None:  # what made it is forgotten
+        if _is_of_torch(entered.f_globals.get("__name__")):
+            return False, ""
         return _as_given(_generator_stops(entered.f_code, entered.f_globals, error), entered.f_locals.values(), error)
     if isinstance(value, _STACKS):
         callbacks = [entry[1] for entry in list(getattr(value, "_exit_callbacks", ()))]
         for callback in callbacks:
             subject = getattr(callback, "__self__", None)
-            if type(subject).__module__.partition(".")[0] == "torch":
-                continue  # modes, which hand errors on
+            if _is_of_torch(type(subject).__module__):
+                continue
             if subject is not None:
                 stops, how = _object_stops(subject, error)
             else:
@@ -388,6 +390,11 @@ def _object_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
     return _as_given(_class_stops(type(value), error), list(_own(value).values()), error)
 
 
+def _is_of_torch(module: Any) -> bool:
+    """Whether a context manager is one of torch, for modes and tracing: these hand errors on."""
+    return str(module).partition(".")[0] == "torch"
+
+
 def _made_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
     """Whether the context managers that a class or a function makes stop errors (None if unknown), and how."""
     if isinstance(value, type):
@@ -396,6 +403,8 @@ def _made_stops(value: Any, error: Error) -> tuple[Optional[bool], str]:
         return False, ""
     made = getattr(value, "__wrapped__", None) if isinstance(value, types.FunctionType) else None
     if getattr(value, "__module__", "") in _OF_FILES:
+        return False, ""
+    if isinstance(made, types.FunctionType) and _is_of_torch(made.__module__):
         return False, ""
     if isinstance(made, types.FunctionType):  # contextlib.contextmanager
         return _generator_stops(made.__code__, made.__globals__, error)

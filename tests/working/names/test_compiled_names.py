@@ -143,7 +143,6 @@ def test_a_handler_around_the_call_of_compiled_code_counts():
     assert result is None
 
 
-@pytest.mark.xfail(strict=True, reason="the guard of torch 2.13 reads the name outside of a trace: see docs/limits.md")
 @pytest.mark.filterwarnings("ignore")
 def test_names_received_by_traced_code_are_recorded(monkeypatch):
     torch._dynamo.reset()
@@ -174,10 +173,7 @@ class Exported(torch.nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "strict",
-    [True, pytest.param(False, marks=pytest.mark.xfail(strict=True, reason="not needed there: see docs/limits.md"))],
-)
+@pytest.mark.parametrize("strict", [True, False])
 def test_an_exported_program_has_the_numbers_of_the_model(strict):
     torch._dynamo.reset()
     x, model = torch.ones(3), Exported()
