@@ -64,7 +64,7 @@ FIX = Fix(
 def without_positions(original: Callable[..., Any]) -> Callable[..., Any]:
     """Leave the key out where the arguments have none; the cache says how many tokens it has."""
 
-    def update(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def update(self: Any, *args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(("outputs", "model_kwargs"), args)), **kwargs}
         arguments: Any = given.get("model_kwargs")
         is_missing = isinstance(arguments, dict) and arguments.get(_KEY) is None
@@ -93,7 +93,7 @@ def without_positions(original: Callable[..., Any]) -> Callable[..., Any]:
 def of_new_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
     """Count the positions of the tokens that the cache does not have."""
 
-    def prepare(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def prepare(self: Any, *args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(_ARGUMENTS, args)), **kwargs}
         ids: Any = given.get("input_ids")
         cache = given.get("past_key_values")

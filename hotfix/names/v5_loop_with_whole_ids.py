@@ -45,7 +45,7 @@ def ofnew_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
     """Say how many tokens are new where a loop of 4.x does not."""
 
     @wraps(original)
-    def prepare(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def prepare(self: Any, *args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(_NAMES, args)), **kwargs}
         try:
             new = new_tokens(self, given)

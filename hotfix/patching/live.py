@@ -8,7 +8,7 @@ import sys
 import types
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any, Optional
 
 from ..errors import Refusal
@@ -178,6 +178,58 @@ def rebind(old: Any, new: Any) -> int:
             break  # the usual case; searching all containers takes three times as long as the steps before
         refused += _rebind_within(namespace, old, new, left)[1]
     return refused
+
+
+def rebind_copies(old: Any, new: Any) -> int:
+    """Replace the copies of a function by such copies of another one.
+
+    A copy is a second function with the code and the closure of `old`, and with ``__wrapped__`` for it, as the
+    ``copy_func`` of transformers makes it to change a docstring. Other copies are left alone.
+
+    Returns:
+        How many there were.
+    """
+    if type(old) is not types.FunctionType or type(new) is not types.FunctionType or not _may_have_copies(old):
+        return 0
+    copies = [each for each in gc.get_referrers(old.__code__) if _is_copy(each, old)]
+    for each in copies:
+        rebind(each, _copied(each, new))
+    return len(copies)
+
+
+def _may_have_copies(function: types.FunctionType) -> bool:
+    """Whether anything else refers to the closure of a function or, if it has none, to its code: a quick answer."""
+    count = getattr(sys, "getrefcount", None)
+    if count is None or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return True
+    control: Any = vars(_Control)["method"]
+    if function.__closure__ is None:
+        return bool(count(function.__code__) > count(control.__code__))
+    return bool(count(function.__closure__) > count(_closed().__closure__))
+
+
+def _closed() -> Any:
+    def control() -> str:
+        return name
+
+    name = ""
+    return control
+
+
+def _is_copy(function: Any, old: types.FunctionType) -> bool:
+    if type(function) is not types.FunctionType or vars(function).get("__wrapped__") is not old:
+        return False
+    cells = [[id(cell) for cell in each.__closure__ or ()] for each in (function, old)]
+    return function.__code__ is old.__code__ and function.__globals__ is old.__globals__ and cells[0] == cells[1]
+
+
+def _copied(copy: types.FunctionType, new: types.FunctionType) -> types.FunctionType:
+    """The function `new` with the name, the docstring and the attributes of a copy of another one."""
+    made = types.FunctionType(new.__code__, new.__globals__, copy.__name__, new.__defaults__, new.__closure__)
+    made.__kwdefaults__ = new.__kwdefaults__
+    update_wrapper(made, copy)
+    made.__wrapped__ = new  # type: ignore[attr-defined]  # instead of the copy
+    return made
 
 
 def _rebind_within(namespace: dict[str, Any], old: Any, new: Any, left: Optional[set[int]]) -> tuple[int, int]:

@@ -233,3 +233,68 @@ def test_what_a_decorator_has_captured_goes_along_and_comes_back(lab: Lab, condi
     journal.uninstall()
     for layer in (early, toy.Layer()):
         assert layer.alone is layer.listed is toy.scale is before
+
+
+COPYING = """
+import functools, types
+
+def copy_func(f):
+    made = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    made = functools.update_wrapper(made, f)
+    made.__kwdefaults__ = f.__kwdefaults__
+    return made
+
+
+class Base:
+    def scale(self, x, *, factor=1):
+        return x * factor
+
+
+"""
+COPIES = """
+class First(Base):
+    scale = Base.scale
+
+
+First.scale = copy_func(First.scale)
+First.scale.__doc__ = "The first."
+"""
+BARE = """
+class Bare(Base):
+    scale = types.FunctionType(Base.scale.__code__, {}, "scale")
+"""
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["copied before", "copied after"])
+@pytest.mark.parametrize("conditional", [False, True], ids=["always", "on an error"])
+def test_copies_of_a_wrapped_method_go_along_and_come_back(lab: Lab, early: bool, conditional: bool) -> None:
+    """The tokenizers, configurations and models of transformers copy a method to give it another docstring."""
+    toy, journal, fix = lab.module(text=COPYING + ("" if early else COPIES)), Journal(), lab.fix("negative")
+    condition: dict[str, Any] = {"on_error": ("TypeError: …",)} if conditional else {}
+    fix.wraps("toys.toy:Base.scale", **condition)(lambda original: lambda *args, **kwargs: -original(*args))
+    journal.install(fix, fix.targets[0], toy)
+    if early:
+        exec(COPIES, vars(toy))
+    for cls in (toy.Base, toy.First):
+        assert cls().scale(2) == (2 if conditional else -2)
+        assert cls().scale(2, other=3) == -2
+    assert toy.First.scale.__doc__ == "The first."
+    journal.uninstall()
+    before = [toy.Base.scale, toy.First.scale]
+    assert before[0].__code__ is before[1].__code__
+    assert before[1].__wrapped__ is before[0]
+    assert before[1].__globals__ is before[0].__globals__
+    assert (before[1].__doc__, before[0].__doc__) == ("The first.", None)
+    assert toy.First().scale(2, factor=2) == 4
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        toy.First().scale(2, other=3)
+
+
+def test_a_copy_that_a_program_has_made_by_itself_stays(lab: Lab) -> None:
+    toy, journal, fix = lab.module(text=COPYING + BARE), Journal(), lab.fix("negative")
+    own = toy.Bare.scale
+    fix.wraps("toys.toy:Base.scale")(lambda original: lambda *args, **kwargs: -original(*args))
+    journal.install(fix, fix.targets[0], toy)
+    assert toy.Bare.scale is own
+    journal.uninstall()
+    assert toy.Bare.scale is own
