@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import Any, Callable
+from typing import Any, Callable, cast
 
 from hotfix.fix import Fix
 from hotfix.patching import asked
@@ -42,29 +42,30 @@ class Token(asked.Restored):
     """A property that gives what the ``__getattr__`` of the library gives."""
 
     def __init__(self, name: str, anchor: type) -> None:
-        super().__init__(name)
+        super().__init__(name, property(lambda tokenizer: cast(Any, anchor).__getattr__(tokenizer, name)))
         self.__set_name__(anchor, name)
         self._foreign: weakref.WeakKeyDictionary[type, tuple[type, ...]] = weakref.WeakKeyDictionary()
 
     def __get__(self, instance: Any, owner: type) -> Any:
         anchor: Any = self.anchor
+        frame = None if asked.is_compiling() else sys._getframe(1)
+        if instance is None:
+            return self.answer(None, owner, frame)
         for kind in self._later(owner):
             if self.name in vars(kind):
-                value = getattr(super(anchor, owner if instance is None else instance), self.name)
+                value = getattr(super(anchor, instance), self.name)
                 if value is not None or not getattr(kind, "_is_protocol", False):
                     return value
-        hook = getattr(owner, "__getattr__", None)
-        if instance is None or hook is None or hook is not anchor.__getattr__:
+        hook: Any = getattr(owner, "__getattr__", None)
+        if hook is not anchor.__getattr__:
             raise asked.missing(instance, owner, self.name)  # Python then calls the `__getattr__` of the class
-        if not asked.is_compiling():
-            frame = sys._getframe(1)
-            words = _PAST_THE_HOOK.intersection(frame.f_code.co_names)
-            if words and not _is_known(frame.f_globals.get("__name__")):
-                if not asked.would_end(AttributeError, frame, self.name):
-                    if "super" in words:
-                        raise AttributeError(f"'super' object has no attribute {self.name!r}")
-                    raise asked.missing(instance, owner, self.name)
-                self.give(frame)
+        words = _PAST_THE_HOOK.intersection(frame.f_code.co_names) if frame is not None else ()
+        if frame is not None and words and not _is_known(frame.f_globals.get("__name__")):
+            if not asked.would_end(AttributeError, frame, self.name):
+                if "super" in words:
+                    raise AttributeError(f"'super' object has no attribute {self.name!r}")
+                raise asked.missing(instance, owner, self.name)
+            self.give(frame)
         return hook(instance, self.name)
 
     def _later(self, owner: type) -> tuple[type, ...]:
