@@ -2,8 +2,8 @@
 
 Symptom   ``AttributeError: 'super' object has no attribute 'pad_token'`` from a tokenizer with a property of that name;
           ``AttributeError: 'SpanMarkerTokenizer' object has no attribute 'pad_token_id'`` from a wrapper that calls
-          ``__getattribute__``; ``TypeError: replace() argument 2 must be str, not None`` from ESM3 and ESM C, whose
-          tokenizers have a protocol among their bases: its empty properties hide the tokens, which are then None.
+          ``__getattribute__``. In ESM3 and ESM C, ``mask_token`` and others are None: their tokenizers have a protocol
+          among their bases, and its empty properties hide the tokens.
 Cause     The properties were replaced by ``__getattr__``, which Python asks last, and never for ``super()``.
 Releases  4.47.0 and later
 Upstream  SpanMarkerNER#70, esm#285, GENzyme#2 (not put back)

@@ -16,7 +16,7 @@ def differences(program, release, fix, **options):
     """The names of the results that a fix changes; both runs must succeed."""
     case = f"{PROGRAMS}:{program}"
     stock = run(case, transformers=release, hotfix=False, **options).require().tensors
-    armed = run(case, transformers=release, env={"HOTFIX_ONLY": fix}, **options).require()
+    armed = run(case, transformers=release, env={"HOTFIX_ONLY": fix, "HOTFIX_OPTIN": fix}, **options).require()
     assert any(row["fix"] == fix and row["state"] == "applied" for row in armed.report["outcomes"])
     assert stock.keys() == armed.tensors.keys()
     return [name for name in stock if not torch.equal(stock[name], armed.tensors[name])]
