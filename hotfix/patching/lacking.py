@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable, Optional
 
+from .._support.memo import weakly
 from . import asked
 
 
@@ -44,16 +45,15 @@ def attribute(
             if asked.is_compiling():
                 raise
             of_the_hook = error
-    shown = subject.attribute_map.get(name, name)
     if asked.is_compiling():
-        raise asked.missing(subject, type(subject), shown)
-    restored = values(subject, name)
+        raise asked.missing(subject, type(subject), subject.attribute_map.get(name, name))
+    frame = sys._getframe(2)
+    asker = str(frame.f_globals.get("__name__"))
+    of_the_library = asker == "transformers" or asker.startswith("transformers.")
+    restored = [] if of_the_library else values(subject, name)  # a forward of the library asks hundreds of times
     if restored:
-        frame = sys._getframe(2)
-        asker = str(frame.f_globals.get("__name__"))
-        of_the_library = asker == "transformers" or asker.startswith("transformers.")
         expected = AttributeError if of_the_hook is None else type(of_the_hook)
-        if not of_the_library and not (to_read and asked.sets(frame, name)) and asked.would_end(expected, frame, name):
+        if not (to_read and asked.sets(frame, name)) and asked.would_end(expected, frame, name):
             asked.note(key, fix, frame)
             return restored[0]
     if of_the_hook is not None:
@@ -63,14 +63,22 @@ def attribute(
             of_the_hook = None  # its traceback has this frame
     kind: Any = type(subject)
     kind.__getattribute__(subject, name)  # raises the error that Python has discarded, for example that of a property
-    raise asked.missing(subject, kind, shown)
+    raise asked.missing(subject, kind, subject.attribute_map.get(name, name))
 
 
 @asked.settled  # `torch.compile` cannot trace `hasattr` of a `super()`
 def _followed_by_a_hook(kind: type, library: str) -> Optional[type]:
     """The library's class, if a further class behind it has a ``__getattr__``, which Python calls without hotfix."""
-    order = kind.__mro__
-    for number, base in enumerate(order):
-        if f"{base.__module__}:{base.__qualname__}" == library:
-            return base if any("__getattr__" in vars(further) for further in order[number + 1 :]) else None
+    at, order = _place(kind, library), kind.__mro__
+    for further in order[at + 1 : -1]:
+        if "__getattr__" in further.__dict__:
+            return order[at]
     return None
+
+
+@weakly
+def _place(kind: type, library: str) -> int:
+    """The place of the library's class in the method resolution order; the last if it is not there."""
+    order = kind.__mro__
+    names = [f"{base.__module__}:{base.__qualname__}" for base in order]
+    return names.index(library) if library in names else len(order) - 1
