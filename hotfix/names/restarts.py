@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any, Callable
 
 LIBRARY = "transformers.generation.utils"
-_OF_THE_CALLER = ("logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn", "encoder_outputs")
+_OF_THE_CALLER = ("logits_processor", "stopping_criteria", "prefix_allowed_tokens_fn")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -39,15 +39,17 @@ class Rest:
         self.streamer.end()
 
 
-def may_run_twice(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def may_run_twice(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_first_step: bool = False) -> bool:
     """Whether a run calls no code of the program but the model's, and leaves its arguments as they are.
 
     Args:
         model: the model.
         args: the arguments of `generate` by position. The third one may be a processor.
         kwargs: those by name.
+        in_first_step: whether the run ended in the first call of the model, before any processor or criterion.
     """
-    if len(args) > 2 or any(kwargs.get(name) is not None for name in _OF_THE_CALLER):
+    has_run = not in_first_step and (len(args) > 2 or any(kwargs.get(name) is not None for name in _OF_THE_CALLER))
+    if has_run or kwargs.get("encoder_outputs") is not None:
         return False
     of_all = vars(sys.modules["torch.nn.modules.module"])
     if any(of_all.get(f"_global{name}") for name in _HOOKS):

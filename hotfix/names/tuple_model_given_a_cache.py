@@ -11,8 +11,8 @@ Here      If the first step fails with such an error, and the program does not h
           and gives the model None, as in 4.53.3. With the opt-in the model gets None at once. Either happens only if
           the class of the model was not written in transformers, does not say ``_supports_cache_class = True``,
           reorders tuples by a ``_reorder_cache`` of its own, and the module of its ``forward`` has nothing of
-          ``transformers.cache_utils`` in it. A streamer does not get the prompt twice. The error stays if other code of
-          the caller has run: a processor, a criterion, hooks.
+          ``transformers.cache_utils`` in it. A streamer does not get the prompt twice. The error stays if hooks have
+          run: these are code of the caller.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def again_without_a_cache(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, *args, **kwargs)
         except _FAILS as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-            may_run_twice = restarts.may_run_twice(self, args, kwargs)
+            may_run_twice = restarts.may_run_twice(self, args, kwargs, in_first_step=True)
             if not may_run_twice or not _needs_a_tuple(self, _hotfix_error, sys._getframe().f_back):
                 raise
             if kwargs.get("streamer") is not None:
