@@ -136,7 +136,10 @@ def under_an_engine(testbed, target):
     given: list[Any] = []
     numbers: list[Any] = []
     accelerator = SimpleNamespace(
-        distributed_type=DistributedType.DEEPSPEED, gradient_accumulation_steps=1, backward=given.append
+        distributed_type=DistributedType.DEEPSPEED,
+        gradient_accumulation_steps=1,
+        backward=given.append,
+        unwrap_model=lambda model, **how: model,
     )
 
     def compute_loss(model, inputs, num_items_in_batch=None):
