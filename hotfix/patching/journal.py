@@ -427,8 +427,6 @@ class _Wrapping:
             if others is not None and held is not None:
                 self._copies = others - held
             self.refused = live.rebind(present, wanted) if held is None else held
-            if held is None:  # a copy refers to the original
-                live.rebind_copies(present, wanted)
 
     def count(self, site: live.Site) -> None:
         """Count the references to the installed object, which are hotfix's own and those under other names."""

@@ -180,47 +180,17 @@ def rebind(old: Any, new: Any) -> int:
     return refused
 
 
-def rebind_copies(old: Any, new: Any) -> int:
-    """Replace the copies of a function by such copies of another one.
+def _is_copy(function: Any, old: Any) -> bool:
+    """Whether a function has the code and the closure of `old`, and ``__wrapped__`` for it.
 
-    A copy is a second function with the code and the closure of `old`, and with ``__wrapped__`` for it, as the
-    ``copy_func`` of transformers makes it to change a docstring. Other copies are left alone.
-
-    Returns:
-        How many there were.
+    The ``copy_func`` of transformers makes such copies to change a docstring. Other copies are left alone.
     """
-    if type(old) is not types.FunctionType or type(new) is not types.FunctionType or not _may_have_copies(old):
-        return 0
-    copies = [each for each in gc.get_referrers(old.__code__) if _is_copy(each, old)]
-    for each in copies:
-        rebind(each, _copied(each, new))
-    return len(copies)
-
-
-def _may_have_copies(function: types.FunctionType) -> bool:
-    """Whether anything else refers to the closure of a function or, if it has none, to its code: a quick answer."""
-    count = getattr(sys, "getrefcount", None)
-    if count is None or not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return True
-    control: Any = vars(_Control)["method"]
-    if function.__closure__ is None:
-        return bool(count(function.__code__) > count(control.__code__))
-    return bool(count(function.__closure__) > count(_closed().__closure__))
-
-
-def _closed() -> Any:
-    def control() -> str:
-        return name
-
-    name = ""
-    return control
-
-
-def _is_copy(function: Any, old: types.FunctionType) -> bool:
-    if type(function) is not types.FunctionType or vars(function).get("__wrapped__") is not old:
+    if type(function) is not types.FunctionType or type(old) is not types.FunctionType:  # isinstance asks proxies
         return False
+    names_it = vars(function).get("__wrapped__") is old
+    is_same = function.__code__ is old.__code__ and function.__globals__ is old.__globals__
     cells = [[id(cell) for cell in each.__closure__ or ()] for each in (function, old)]
-    return function.__code__ is old.__code__ and function.__globals__ is old.__globals__ and cells[0] == cells[1]
+    return names_it and is_same and cells[0] == cells[1]
 
 
 def _copied(copy: types.FunctionType, new: types.FunctionType) -> types.FunctionType:
@@ -228,7 +198,7 @@ def _copied(copy: types.FunctionType, new: types.FunctionType) -> types.Function
     made = types.FunctionType(new.__code__, new.__globals__, copy.__name__, new.__defaults__, new.__closure__)
     made.__kwdefaults__ = new.__kwdefaults__
     update_wrapper(made, copy)
-    made.__wrapped__ = new  # type: ignore[attr-defined]  # instead of the copy
+    made.__wrapped__ = new  # type: ignore[attr-defined]  # update_wrapper has set the copy
     return made
 
 
@@ -268,7 +238,7 @@ def _rebind_within(namespace: dict[str, Any], old: Any, new: Any, left: Optional
 
 
 def _rebind_in_objects(referrers: list[Any], namespaces: list[dict[str, Any]], old: Any, new: Any) -> None:
-    """Replace an object in cells of functions, in lists that are in cells, and in attributes of objects.
+    """Replace an object in cells of functions, in lists that are in cells, in attributes of objects, and in copies.
 
     The cells that `new` itself needs to reach the original stay, and so do hotfix's own objects.
     """
@@ -284,6 +254,8 @@ def _rebind_in_objects(referrers: list[Any], namespaces: list[dict[str, Any]], o
                 holder.cell_contents = new
             elif id(content) in lists:
                 _rebind_in(content, old, new)
+        elif _is_copy(holder, old) and type(new) is types.FunctionType:
+            rebind(holder, _copied(holder, new))
         elif _has_attributes(holder):
             with suppress(Exception):  # a class may have a `__dict__` of its own
                 _rebind_in(object.__getattribute__(holder, "__dict__"), old, new)
