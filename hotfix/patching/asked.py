@@ -749,46 +749,51 @@ class _Given:
         """Do nothing: it was executed when it was made."""
 
 
+_Find = Callable[[str], Optional[types.ModuleType]]
+
+
 class Modules:
     """The finder for removed modules."""
 
     def __init__(self) -> None:
-        self._modules: dict[str, types.ModuleType] = {}
-        self._fixes: dict[str, str] = {}
-        self._others: dict[Callable[[str], Optional[types.ModuleType]], str] = {}
-        self._given: dict[str, Callable[[str], Optional[types.ModuleType]]] = {}
+        self._modules: dict[str, tuple[types.ModuleType, str]] = {}  # each with its fix
+        self._others: dict[_Find, str] = {}
+        self._given: dict[str, _Find] = {}
 
     def put(self, name: str, module: types.ModuleType, fix: str = "") -> None:
         """Register a module for imports that would fail."""
-        self._modules[name] = module
-        self._fixes[name] = fix
-        if self not in sys.meta_path:
-            sys.meta_path.append(self)
+        self._modules[name] = module, fix
+        self._attach()
 
-    def listen(self, find: Callable[[str], Optional[types.ModuleType]], fix: str) -> None:
+    def listen(self, find: _Find, fix: str) -> None:
         """Register a function that returns the module of a name, or None; `fix` is its fix id."""
         self._others[find] = fix
-        if self not in sys.meta_path:
-            sys.meta_path.append(self)
+        self._attach()
 
-    def unlisten(self, find: Callable[[str], Optional[types.ModuleType]]) -> None:
+    def unlisten(self, find: _Find) -> None:
         """Undo `listen`, and remove the modules that the program received from it."""
-        fix = self._others.pop(find, None)
+        self._others.pop(find, None)
         for name, given in list(self._given.items()):
             if given == find:
                 del self._given[name]
                 forget(":".join(name.rpartition(".")[::2]))
                 self._drop(name, sys.modules.get(name))
-        if fix is not None and not self._modules and not self._others and self in sys.meta_path:
-            sys.meta_path.remove(self)
+        self._detach_if_empty()
 
     def known(self, name: str) -> Optional[types.ModuleType]:
         """The registered module of this name, or None."""
-        return self._modules.get(name)
+        return self._modules.get(name, (None, ""))[0]
 
     def take(self, name: str) -> None:
         """Forget a module, and remove it from `sys.modules` and its package."""
-        self._drop(name, self._modules.pop(name, None))
+        self._drop(name, self._modules.pop(name, (None, ""))[0])
+        self._detach_if_empty()
+
+    def _attach(self) -> None:
+        if self not in sys.meta_path:
+            sys.meta_path.append(self)
+
+    def _detach_if_empty(self) -> None:
         if not self._modules and not self._others and self in sys.meta_path:
             sys.meta_path.remove(self)
 
@@ -799,11 +804,19 @@ class Modules:
         if module is not None and vars(sys.modules.get(package, module)).get(last) is module:
             delattr(sys.modules[package], last)
 
+    def _module_of(self, name: str) -> tuple[Optional[types.ModuleType], str, Optional[_Find]]:
+        """The removed module of this name, its fix, and the function that returned it; a registered one has none."""
+        if name in self._modules:
+            return (*self._modules[name], None)
+        for find, fix in self._others.items():
+            module = find(name)
+            if module is not None:
+                return module, fix, find
+        return None, "", None
+
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Optional[ModuleSpec]:
         """The spec of the module, if the program would fail without it."""
-        module, fix, find = self._modules.get(name), self._fixes.get(name, ""), None
-        for other, its in self._others.items() if module is None else ():
-            module, fix, find = other(name), its, other
+        module, fix, find = self._module_of(name)
         if module is None:
             return None
         frame = sys._getframe(1)

@@ -69,6 +69,15 @@ def test_a_source_that_cannot_be_judged_is_not_called_good(scans, name):
     assert "no known bug" not in hotfix("scan", str(PINS / name)).stdout
 
 
+@pytest.mark.parametrize("release", ["4.30.0", "9.9"])
+def test_a_release_that_was_not_examined_has_no_list_of_bugs(release, tmp_path):
+    """Nobody has looked: neither bugs nor repairs are promised."""
+    (tmp_path / "requirements.txt").write_text(f"transformers=={release}\n")
+    heading, note = hotfix("scan", "requirements.txt", cwd=tmp_path).stdout.splitlines()
+    assert heading == f"requirements.txt:1: transformers=={release}: not judged"
+    assert note.startswith(f"Note: transformers=={release}: outside of the examined releases (4.36.0 to ")
+
+
 def test_another_package_makes_a_bug_certain_possible_or_impossible(tmp_path):
     conditions = {}
     for name, lines in {
@@ -293,6 +302,21 @@ def test_ten_thousand_lines_are_read(tmp_path):
     lock = tmp_path / "uv.lock"
     lock.write_text("".join(f'[[package]]\nname = "p{number}"\nversion = "1"\n' for number in range(10_000)))
     assert hotfix("scan", str(lock)).status == 0
+
+
+def test_a_link_in_a_constraints_file_is_a_constraint_and_no_requirement(tmp_path):
+    file = tmp_path / "requirements.txt"
+    wheel = "https://example.org/transformers-4.49.0-py3-none-any.whl"
+    (tmp_path / "c.txt").write_text(f"{wheel}\n")
+    file.write_text("-c c.txt\ntorch==2.6.0\n")
+    (scan,) = hotfix("scan", "--json", str(file)).json["scans"]
+    assert scan["requirement"] == "", scan
+    file.write_text("-c c.txt\ntransformers\n")
+    (scan,) = hotfix("scan", "--json", str(file)).json["scans"]
+    assert scan["requirement"] == "transformers==4.49.0"
+    file.write_text(f"-e {wheel}\n")
+    (scan,) = hotfix("scan", "--json", str(file)).json["scans"]
+    assert scan["requirement"] == "transformers==4.49.0"
 
 
 def test_files_that_include_each_other_come_to_an_end(tmp_path):

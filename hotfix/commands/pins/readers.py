@@ -261,7 +261,7 @@ def _bytes(path: Path) -> bytes:
 
 def _text(data: bytes, source: str) -> str:
     if len(data) > LIMIT:
-        raise CommandError(f"{source}: larger than {LIMIT // 1024 // 1024} MB; split the file")
+        raise CommandError(f"{source}: larger than {size_of(LIMIT)}; split the file")
     encoding = "utf-8-sig"
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # the output of > in PowerShell
         encoding = "utf-16"
@@ -325,7 +325,9 @@ class _Requirements:
         if option in ("-r", "--requirement", "-c", "--constraint"):
             self._include(value, folder, where, constraint or option in ("-c", "--constraint"), depth)
         elif option in ("-e", "--editable"):
-            self._link(value, where)
+            pin = self._link(value, where)
+            if pin is not None:
+                self.pins.narrow(pin)
         elif option not in _OPTIONS_WITHOUT_EFFECT:
             raise CommandError(f"{where}: not an option of a requirements file; correct or remove this line")
 
@@ -359,14 +361,12 @@ class _Requirements:
         return pin_of(line, where, self.markers)
 
     def _link(self, link: str, where: str) -> Optional[Pin]:
-        """A requirement that is only a link: its file name, or ``#egg=``, names the package."""
+        """The pin of a requirement that is only a link: its file name, or ``#egg=``, names the package."""
         name = re.search(r"#(?:.*&)?egg=([\w.-]+)", link)
         pin = _of_link(name[1] if name else "", link, where)
         if pin is None:
             self.pins.notes.append(f"{where}: {_shown(link)} does not name its package")
-        else:
-            self.pins.narrow(pin)
-        return None
+        return pin
 
 
 def pin_of(text: str, where: str, markers: dict[str, str]) -> Optional[Pin]:

@@ -132,7 +132,7 @@ def _scanned(pins: Pins, pin: Pin) -> Scan:
     elif not examined:
         notes.append(f"{asked}: outside of the examined releases ({releases[0]} to {releases[-1]})")
     findings = []
-    for bug in bugs.known().values():
+    for bug in bugs.known().values() if examined else ():
         hit = tuple(version for version in allowed if bug.is_in(version))
         condition = _condition(bug, pins) if hit else None
         if condition is not None:

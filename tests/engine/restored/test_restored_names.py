@@ -12,6 +12,7 @@ import io
 import re
 import runpy
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +217,24 @@ def test_received_names_are_recorded_with_the_first_place_that_used_them(world, 
         "kit.caches:Cache.seen": asked.Received("names", "program.py:4"),
     }
     assert len(names) == 1
+
+
+def test_each_of_two_tables_finds_its_modules(monkeypatch):
+    """Where a table is replaced before the old one is cleared, both are asked."""
+    monkeypatch.setattr(asked, "would_end", lambda *_: True)
+    finder = asked.Modules()
+    modules = {name: types.ModuleType(name) for name in ("kit.first", "kit.second")}
+    tables = [{name: module}.get for name, module in modules.items()]
+    for number, table in enumerate(tables):
+        finder.listen(table, f"fix-{number}")
+    try:
+        for name, module in modules.items():
+            spec = finder.find_spec(name)
+            assert spec is not None
+            assert spec.loader.create_module(spec) is module
+            assert asked.received()[name.replace(".", ":")].fix == f"fix-{list(modules).index(name)}"
+        assert finder.find_spec("kit.third") is None
+    finally:
+        for table in tables:
+            finder.unlisten(table)
+    assert finder not in sys.meta_path
