@@ -136,7 +136,7 @@ class Fix:
                 `Condition`. ``optin`` gives the reason why these targets are opt-in while the rest of the fix is on by
                 default.
         """
-        return self._decorator(REPLACE, targets, fingerprint_of, condition=condition)
+        return self._decorator(REPLACE, targets, fingerprint_of=fingerprint_of, condition=condition)
 
     def wraps(
         self, *targets: Named, fingerprint_of: tuple[str, ...] = (), converts: bool = False, **condition: Any
@@ -151,12 +151,7 @@ class Fix:
             condition: as in `replaces`; a wrapper takes ``on_error`` and ``along``, and paths of ``own`` that begin
                 with ``self``.
         """
-
-        def decorate(implementation: _Function) -> _Function:
-            self._add(WRAP, targets, implementation, fingerprint_of, converts=converts, condition=condition)
-            return implementation
-
-        return decorate
+        return self._decorator(WRAP, targets, fingerprint_of=fingerprint_of, converts=converts, condition=condition)
 
     @overload
     def edits(
@@ -216,7 +211,8 @@ class Fix:
             ValueError: a piece is not Python, or `old` and `new` have different numbers of pieces.
         """
         if not old:
-            return self._decorator(EDIT, targets, fingerprint_of, count, decorator, condition)
+            how: dict[str, Any] = {"fingerprint_of": fingerprint_of, "count": count, "decorator": decorator}
+            return self._decorator(EDIT, targets, **how, condition=condition)
         try:
             rewrite = Rewrite(old, new, beside, alternatives, unless)
         except (SyntaxError, ValueError) as error:
@@ -330,12 +326,7 @@ class Fix:
             targets: ``module:qualname``.
             optin: why it is opt-in, although the fix is on by default.
         """
-
-        def decorate(implementation: _Function) -> _Function:
-            self._add(WRAP, targets, implementation, table=self.companions, condition={"optin": optin})
-            return implementation
-
-        return decorate
+        return self._decorator(WRAP, targets, into=self.companions, condition={"optin": optin})
 
     def cleans_up(self, function: _Function) -> _Function:
         """The decorated function undoes changes to objects that are not targets, such as classes of the user.
@@ -371,8 +362,7 @@ class Fix:
         if matcher is not None:
             return bool(matcher(*nodes))
         targets = self.targets if target is None else [target]
-        rewrites = {id(target.implementation): target.implementation for target in targets}
-        return any(isinstance(rewrite, Rewrite) and rewrite.occurs_in(*nodes) for rewrite in rewrites.values())
+        return any(rewrite.occurs_in(*nodes) for rewrite in _rewrites(targets))
 
     def prefilters(self) -> tuple[str, ...]:
         """Pieces of text, one of which every broken source contains; empty if none are known."""
@@ -389,8 +379,7 @@ class Fix:
         """Whether `is_broken` may be true for the parsed text, judging by the names in it."""
         if self._given.matcher is not None:
             return True
-        rewrites = {id(target.implementation): target.implementation for target in self.targets}
-        return any(isinstance(rewrite, Rewrite) and rewrite.may_occur_in(text) for rewrite in rewrites.values())
+        return any(rewrite.may_occur_in(text) for rewrite in _rewrites(self.targets))
 
     # -- the proof -----------------------------------------------------------------------------------------------------
 
@@ -428,17 +417,11 @@ class Fix:
 
     # ------------------------------------------------------------------------------------------------------------------
 
-    def _decorator(
-        self,
-        way: Way,
-        targets: Iterable[Named],
-        fingerprint_of: tuple[str, ...],
-        count: int = 1,
-        decorator: str = "",
-        condition: Mapping[str, Any] = MappingProxyType({}),
-    ) -> Callable[[_Function], _Function]:
+    def _decorator(self, way: Way, targets: Iterable[Named], **how: Any) -> Callable[[_Function], _Function]:
+        """A decorator that adds a target for each name; `how` goes to `_add`."""
+
         def decorate(implementation: _Function) -> _Function:
-            self._add(way, targets, implementation, fingerprint_of, count, decorator, condition=condition)
+            self._add(way, targets, implementation, **how)
             return implementation
 
         return decorate
@@ -472,7 +455,7 @@ class Fix:
         fingerprint_of: tuple[str, ...] = (),
         count: int = 1,
         decorator: str = "",
-        table: Optional[list[Target]] = None,
+        into: Optional[list[Target]] = None,
         converts: bool = False,
         condition: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
@@ -483,7 +466,7 @@ class Fix:
             module, _, qualname = name.partition(":")
             on = fingerprint_of or ((qualname, decorator) if decorator else ())
             how = count, name, decorator, converts, acting, str(condition.get("optin", ""))
-            (self.targets if table is None else table).append(
+            (self.targets if into is None else into).append(
                 Target(module, qualname, releases, on, way.name, implementation, *how)
             )
 
@@ -509,3 +492,9 @@ class Fix:
             raise ValueError(f"{self.id}: `when` is not Python ({error.msg}): {when!r}") from None
         condition = Condition(self.id, errors, when, tuple(own), tuple(along))
         return condition if condition.pieces else ALWAYS
+
+
+def _rewrites(targets: Iterable[Target]) -> list[Rewrite]:
+    """The rewrites of some targets, each once."""
+    implementations = {id(target.implementation): target.implementation for target in targets}
+    return [made for made in implementations.values() if isinstance(made, Rewrite)]

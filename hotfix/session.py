@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from ._support import collecting, memo
 from ._support.locks import Lock
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .engine.ledger import Ledger, Outcome
     from .engine.log import Log
     from .engine.repairs import Repairs
-    from .fix import Fix, Target
     from .observing.observer import Observer
     from .patching.journal import Journal
     from .reports.record import Record
@@ -44,6 +43,20 @@ if TYPE_CHECKING:
 EXECUTES_AGAIN = "transformers.processing_utils"
 
 HINT = "hotfix can give this name its old meaning: HOTFIX_OPTIN={}"
+
+
+class _Aims(NamedTuple):
+    """What the selected fixes aim at.
+
+    Attributes:
+        ids: the selected fixes.
+        names: the watched modules.
+        places: those in which calls are counted: they are watched even if they are known good.
+    """
+
+    ids: frozenset[str]
+    names: set[str]
+    places: set[str]
 
 
 class Session:
@@ -72,7 +85,7 @@ class Session:
         self._process = 0  # the process that looks at its last error at exit
         self._from_environment: Optional[Request] = None
         self._record: Optional[Record] = None
-        self._aims: Optional[tuple[frozenset[str], set[str], set[str]]] = None
+        self._aims: Optional[_Aims] = None
         self._table: Optional[tuple[frozenset[str], Optional[tabled.Removed]]] = None
         self._roots: dict[str, int] = {}
         self._overlooked: set[tuple[str, str]] = set()  # fixes and modules that were never checked before the end
@@ -82,7 +95,7 @@ class Session:
         self._pinned = False  # whether the pin was checked
 
         if (switches.observes or switches.counts) and switches.enabled and not switches.problem:
-            self.repairs.observe(self._counted)
+            self.repairs.observe(self._write_record)
 
     @property
     def log(self) -> Log:
@@ -153,8 +166,9 @@ class Session:
             PolicyError: a pattern matches no fix.
         """
         only, skip = tuple(only), tuple(skip)
-        for sentence in Policy(only=only, skip=skip).unmatched(self.catalogue.ids, self.catalogue.groups):
-            raise PolicyError(sentence.replace("HOTFIX_ONLY", "only").replace("HOTFIX_SKIP", "skip"))
+        problems = Policy(only=only, skip=skip).unmatched(self.catalogue.ids, self.catalogue.groups)
+        if problems:
+            raise PolicyError(problems[0].replace("HOTFIX_ONLY", "only").replace("HOTFIX_SKIP", "skip"))
         ids = self._allowed(narrowed(self.policy, only, skip))
         with self._lock:
             return self.selection.request(ids)
@@ -233,7 +247,7 @@ class Session:
             The modules that fixes target, including those that plugins target in other packages.
         """
         self._aims = None
-        _, names, _ = self._aimed()
+        names = self._aimed().names
         try:
             self._catch_up()
         finally:
@@ -255,15 +269,15 @@ class Session:
         table = self._removed(module)
         if table is not None and module in table.modules:
             return True
-        ids, _, places = self._aimed()
+        aims = self._aimed()
         original = _served_as(module)
         if original and self.matters(original):
             return True
-        if module in places or (module == EXECUTES_AGAIN and (self._steps() or len(self.hints))):
+        if module in aims.places or (module == EXECUTES_AGAIN and (self._steps() or len(self.hints))):
             return True
         ranges: set[str] = set()
         for entry in self.catalogue.aiming_at(module):
-            if entry.id in ids or (ids and self._is_waiting(entry)):
+            if entry.id in aims.ids or (aims.ids and self._is_waiting(entry)):
                 ranges.update(entry.in_module(module).values())
         return bool(ranges) and not self.catalogue.is_known_good(module, *ranges)
 
@@ -278,7 +292,7 @@ class Session:
         table = self._removed(name)
         if table is not None:
             table.put(module)
-            if name not in self._aimed()[1]:
+            if name not in self._aimed().names:
                 return
         try:
             if "." not in name:
@@ -338,7 +352,7 @@ class Session:
     @property
     def names(self) -> set[str]:
         """The watched modules."""
-        return self._aimed()[1]
+        return self._aimed().names
 
     def catch_up(self) -> None:
         """Repair modules that a finder ahead of the watcher has loaded, and report these repairs as late."""
@@ -346,15 +360,15 @@ class Session:
             self.publish(pinned=True)
 
     def _catch_up(self) -> bool:
-        ids, names, _ = self._aimed()
+        aims = self._aimed()
         caught = []
-        for name in names & sys.modules.keys():
-            if self._is_settled(name, ids):
+        for name in aims.names & sys.modules.keys():
+            if self._is_settled(name, aims.ids):
                 continue
             if self.matters(name) and any(self._is_left(entry, name) for entry in self._selected_for(name)):
                 caught.append(name)
             else:
-                self._settled[name] = ids, _execution_of(name)
+                self._settled[name] = aims.ids, _execution_of(name)
         for name in caught:
             if not installed.is_executed(name):
                 self._await(name)
@@ -398,8 +412,9 @@ class Session:
         Raises:
             HotfixError: one of these exists.
         """
-        for sentence in (*self._unchecked_artifacts(), *self._missing()):
-            raise HotfixError(sentence)
+        problems = [*self._unchecked_artifacts(), *self._missing()]
+        if problems:
+            raise HotfixError(problems[0])
 
     def _missing(self) -> list[str]:
         """The repairs that a guard requires and that are missing: overlooked until the end, or replaced since."""
@@ -437,14 +452,14 @@ class Session:
 
     def _aimed_at_loaded(self) -> list[str]:
         """The loaded modules that fixes target, by name or by pattern, and that are not settled."""
-        ids, names, _ = self._aimed()
-        patterns = self.catalogue.patterns if ids else ()
+        aims = self._aimed()
+        patterns = self.catalogue.patterns if aims.ids else ()
         return [
             name
             for name in list(sys.modules)
             if isinstance(name, str)
-            and not self._is_settled(name, ids)
-            and (name in names or any(covers(pattern, name) for pattern in patterns))
+            and not self._is_settled(name, aims.ids)
+            and (name in aims.names or any(covers(pattern, name) for pattern in patterns))
             and self.matters(name)
         ]
 
@@ -502,31 +517,28 @@ class Session:
         ranges = set(entry.in_module(module).values())
         return bool(ranges) and self.catalogue.is_known_good(module, *ranges)
 
-    def _aimed(self) -> tuple[frozenset[str], set[str], set[str]]:
-        """The selected ids, the watched modules, and the modules that are watched even if they are known good.
-
-        The watched modules are those that any fix targets, on or off, if at least one fix is on. The last set has the
-        modules in which calls are counted.
-        """
+    def _aimed(self) -> _Aims:
+        """What the selected fixes aim at: all modules that any fix targets, on or off, if at least one fix is on."""
         ids, aims = self.selection.ids, self._aims
-        if aims is None or aims[0] is not ids:
+        if aims is None or aims.ids is not ids:
             places = self._places()
             names = {*(self.catalogue.modules if ids else ()), *places}
             if names:
                 names.add(EXECUTES_AGAIN)
-            aims = self._aims = ids, names, places  # another thread may reset `_aims` at any time
+            aims = self._aims = _Aims(ids, names, places)  # another thread may reset `_aims` at any time
         return aims
 
     def _places(self) -> set[str]:
         """The modules in which calls are counted for fixes that this release may need elsewhere."""
         if self.observer is None:
             return set()
-        needed = []
-        for entry in map(self.catalogue.entry, self.selection.ids):
-            modules = {key.partition(":")[0] for key in entry.targets}
-            if any("*" not in module and not self._is_known_good(entry, module) for module in modules):
-                needed.append(entry.id)
-        return self.observer.modules(needed)
+        entries = map(self.catalogue.entry, self.selection.ids)
+        return self.observer.modules([entry.id for entry in entries if self._may_need(entry)])
+
+    def _may_need(self, entry: Entry) -> bool:
+        """Whether the installed release may need a fix, by what is known of its modules."""
+        modules = {key.partition(":")[0] for key in entry.targets}
+        return any("*" not in module and not self._is_known_good(entry, module) for module in modules)
 
     def _is_waiting(self, entry: Entry) -> bool:
         """Whether a fix would restore names for more programs if the user opted in."""
@@ -588,7 +600,7 @@ class Session:
                     from .reports.record import Record
 
                     counted = self.observer.results if self.observer else None
-                    self._record = Record(self.policy, self.log, self._publish_at_exit, self._now, counted)
+                    self._record = Record(self.policy, self.log, self._publish_at_exit, self._current_outcomes, counted)
                 self._record.update(report, self.outcomes().values())
         except Exception as error:
             # A failed record must not stop the program; a pin that cannot be checked must.
@@ -603,14 +615,14 @@ class Session:
             raise HotfixError(self._other_digest(report.digest))
         self._pinned = self._pinned or pinned
 
-    def _now(self) -> Iterable[Outcome]:
+    def _current_outcomes(self) -> Iterable[Outcome]:
         return self.outcomes().values()
 
     def _publish_at_exit(self) -> None:
         self.look_at_the_end()
         self.publish()
 
-    def _counted(self) -> None:
+    def _write_record(self) -> None:
         """Update the record: a bug was triggered for the first time, or again after a while."""
         if self._record is not None:
             self._record.write()
@@ -645,16 +657,11 @@ class Session:
             return False
         if self.policy.disabled(entry.id, entry.kind, False, entry.group) is not None:
             return False
-        modules = {key.partition(":")[0] for key in entry.targets}
-        return any("*" not in module and not self._is_known_good(entry, module) for module in modules)
+        return self._may_need(entry)
 
     def _names_received(self) -> Mapping[str, asked.Received]:
         """The names that this process has received because it would have failed without them."""
         return self.repairs.restored(self.selection.ids)
-
-    def is_in_place(self, fix: Fix, target: Target) -> bool:
-        """Whether this target of this fix is repaired in this process."""
-        return self.journal.is_in_place(target)
 
 
 def _execution_of(module: str) -> object:
@@ -717,18 +724,22 @@ def end() -> None:
             _current = None
 
 
-def root_imported(name: str, environment: Mapping[str, str], automatic: bool) -> set[str]:
-    """Called by the watcher: see `Session.root_imported`.
+def _armed(environment: Mapping[str, str], automatic: bool) -> Session:
+    """The session of this process.
 
     Args:
-        name: of the package.
         environment: the switches at arming.
         automatic: whether to apply all fixes that the environment allows; else only those of `hotfix.apply`.
     """
     session = current(environment)
     if automatic:
         session.ensure_selected()
-    return session.root_imported(name)
+    return session
+
+
+def root_imported(name: str, environment: Mapping[str, str], automatic: bool) -> set[str]:
+    """Called by the watcher: see `Session.root_imported`."""
+    return _armed(environment, automatic).root_imported(name)
 
 
 def matters(name: str, environment: Mapping[str, str], automatic: bool) -> bool:
@@ -739,32 +750,19 @@ def matters(name: str, environment: Mapping[str, str], automatic: bool) -> bool:
 def overtaken(name: str, environment: Mapping[str, str], automatic: bool) -> set[str]:
     """Called by the watcher with a guard on: a finder ahead of it may have loaded modules.
 
-    Args:
-        name: the module being imported.
-        environment: the switches at arming.
-        automatic: whether to apply all fixes that the environment allows; else only those of `hotfix.apply`.
-
     Returns:
         The modules that fixes target.
     """
-    session = current(environment)
-    if automatic:
-        session.ensure_selected()
+    session = _armed(environment, automatic)
     session.catch_up()
     return session.names
 
 
 def overlooked(environment: Mapping[str, str], automatic: bool) -> list[str]:
     """Called by the watcher at the end of the process: see `Session.overlooked`."""
-    session = current(environment)
-    if automatic:
-        session.ensure_selected()
-    return session.overlooked()
+    return _armed(environment, automatic).overlooked()
 
 
 def module_imported(name: str, environment: Mapping[str, str], automatic: bool, late: bool = False) -> None:
     """Called by the watcher: see `Session.module_imported`."""
-    session = current(environment)
-    if automatic:
-        session.ensure_selected()
-    session.module_imported(name, late)
+    _armed(environment, automatic).module_imported(name, late)

@@ -373,13 +373,7 @@ class Editor(ast.NodeTransformer):
         return self.choose(node, new) if self.choose else new
 
 
-def statements(text: str, at: ast.AST) -> list[ast.stmt]:
-    """Parse statements for an edit to insert; in tracebacks all of them have the line of `at`."""
-    written = source.parse(text).body
-    for statement in written:
-        for node in ast.walk(statement):
-            ast.copy_location(node, at)
-    return written
+statements = conditional.statements
 
 
 def compiled(module: Union[str, ast.Module], qualname: str, like: Optional[types.CodeType] = None) -> types.CodeType:

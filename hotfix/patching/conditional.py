@@ -111,7 +111,7 @@ else:
     return None
 {restore}
 """
-    made = _statements(text, at)
+    made = statements(text, at)
     attempt = next(statement for statement in made if isinstance(statement, ast.Try))
     attempt.body = own
     function.body[first:] = [*made, *other]
@@ -128,6 +128,15 @@ def with_body_of(function: _Function, other: _Function, guard: str) -> None:
             node.annotation = None
     first = _after_docstring(function)
     function.body[first:] = [either(guard, function.body[first:], body)] if guard else body
+
+
+def statements(text: str, at: ast.AST) -> list[ast.stmt]:
+    """Parse statements for an edit to insert; in tracebacks all of them have the line of `at`."""
+    written = source.parse(text).body
+    for statement in written:
+        for node in ast.walk(statement):
+            ast.copy_location(node, at)
+    return written
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -150,7 +159,7 @@ def _evaluation(name: str, target: Target, at: ast.AST) -> list[ast.stmt]:
         lines.insert(0, f"import {_SCOPE} as _hotfix_scope")  # takes a third of the time of `from ... import`
     text = "\n    ".join((*lines, f"{name} = {' and '.join(checks)}"))
     rescue = f"import {_SCOPE} as _hotfix_scope\n    {name} = _hotfix_scope.undecided({condition.fix!r}, {_ERROR})"
-    return _statements(f"try:\n    {text}\nexcept Exception as {_ERROR}:\n    {rescue}\n", at)
+    return statements(f"try:\n    {text}\nexcept Exception as {_ERROR}:\n    {rescue}\n", at)
 
 
 def _own(condition: Condition, path: str, library: str) -> str:
@@ -195,12 +204,3 @@ def _yields(node: ast.AST) -> bool:
 
 def _after_docstring(function: _Function) -> int:
     return int(ast.get_docstring(function, clean=False) is not None)
-
-
-def _statements(text: str, at: ast.AST) -> list[ast.stmt]:
-    """Parse statements, and give them the line of another node."""
-    written = source.parse(text).body
-    for statement in written:
-        for node in ast.walk(statement):
-            ast.copy_location(node, at)
-    return written

@@ -611,9 +611,9 @@ class _Restoring(_Adding):
         """Whether no other code has set another object."""
         if isinstance(self.value, types.ModuleType):
             return sys.modules.get(f"{self.module.__name__}.{self.name}") in (None, self.value)
-        return isinstance(self.owner, type) is (self.name in vars(self.owner)) and (
-            not isinstance(self.owner, type) or super().stands()
-        )
+        if isinstance(self.owner, type):
+            return super().stands()
+        return self.name not in vars(self.owner)
 
     def blocked(self) -> Optional[str]:
         """A module can always drop the name: it is kept apart from the module's own names."""

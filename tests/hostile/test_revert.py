@@ -425,7 +425,7 @@ def test_a_plugins_fix_can_ask_whether_it_is_in_place(world: World) -> None:
     import hotfix.auto, asking, transformers.toy
     from hotfix import session
     (target,) = asking.FIX.targets
-    print([session.current().is_in_place(asking.FIX, target)], transformers.toy.scale(5))
+    print([session.current().journal.is_in_place(target)], transformers.toy.scale(5))
     """
     assert world.run(code).stdout == "[True] 10\n"
 

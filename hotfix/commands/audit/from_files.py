@@ -127,7 +127,7 @@ def audit(path: Path, chosen: argparse.Namespace) -> int:
 
     Args:
         path: folder of a checkpoint, or of results.
-        chosen: ``json`` and ``fail``.
+        chosen: ``json``, ``fail`` and, if it has it, ``all``.
 
     Returns:
         0; with ``fail`` 1 if a bug may have been triggered.
@@ -135,14 +135,14 @@ def audit(path: Path, chosen: argparse.Namespace) -> int:
     Raises:
         CommandError: it is no folder.
     """
-    audit = examine(path)
+    judged = examine(path)
     if chosen.json:
         from ..screen import print_json
 
-        print_json(audit.to_dict())
+        print_json(judged.to_dict())
     else:
-        _show(audit, getattr(chosen, "all", False))
-    return int(bool(chosen.fail and any(finding.group is not Group.EXCLUDED for finding in audit.findings)))
+        _show(judged, getattr(chosen, "all", False))
+    return int(bool(chosen.fail and any(finding.group is not Group.EXCLUDED for finding in judged.findings)))
 
 
 def examine(path: Path) -> Audit:
@@ -187,14 +187,14 @@ def _examined(named: Sequence[Release]) -> tuple[dict[str, Version], list[str]]:
         except InvalidVersion:
             notes.append(f"{text!r} ({files}) is not a version")
             continue
-        counted = bugs.counts_as(version)
-        if counted not in known:
+        release = bugs.counts_as(version)
+        if release not in known:
             within = f"{known[0]} to {known[-1]}"
             notes.append(f"{PACKAGE} {text} ({files}) was never examined (examined: {within}), so it cannot be judged")
             continue
-        if counted != version:
-            notes.append(f"{PACKAGE} {text} ({files}) counts as {counted} here, but may differ from it")
-        judged[text] = counted
+        if release != version:
+            notes.append(f"{PACKAGE} {text} ({files}) counts as {release} here, but may differ from it")
+        judged[text] = release
     if len(set(judged.values())) > 1:
         mentions = ", ".join(f"{mention.release} ({mention.file}: {mention.what})" for mention in named)
         notes.append(f"the files name more than one release, and each was checked: {mentions}")
@@ -224,19 +224,14 @@ def folders_of(model_types: Iterable[str], release: Version) -> frozenset[str]:
     """
     from ...releases import by_release
 
+    known = by_release.releases()
+    # A later release may have a type, mostly of a part of a model, that this one lacks.
+    candidates = [release, *(later for later in known if later > release)] if release in known else []
     folders = set()
     for model_type in model_types:
-        known = by_release.releases()
-        # A later release may have a type, mostly of a part of a model, that this one lacks.
-        for candidate in (
-            [release] if release not in known else [release, *(later for later in known if later > release)]
-        ):
-            understood = by_release.source_of(candidate).class_of(model_type) if candidate in known else None
-            if understood is not None:
-                folders.add(folder_of(understood.module))
-                break
-        else:
-            folders.add(model_type.replace("-", "_"))
+        readings = (by_release.source_of(candidate).class_of(model_type) for candidate in candidates)
+        understood = next(filter(None, readings), None)
+        folders.add(folder_of(understood.module) if understood else model_type.replace("-", "_"))
     return frozenset(folders)
 
 
@@ -481,8 +476,8 @@ def _summary(audit: Audit) -> str:
         return "Nothing could be judged."
     releases = " and ".join(f"{PACKAGE} {text}" for text in audit.judged)
     if not audit.findings:
-        return f"{releases} has no known silent bug for this model."
+        return f"{releases}: no known silent bug for this model."
     return (
-        f"{releases} has {counted(len(audit.findings), 'known silent bug')} for this model: "
+        f"{releases}: {counted(len(audit.findings), 'known silent bug')} for this model: "
         f"the files show the condition of {met}, exclude {excluded}, and leave {open_ones} open."
     )

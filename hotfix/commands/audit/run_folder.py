@@ -9,7 +9,7 @@ is listed with the reason; the others are read anyway.
 
 from __future__ import annotations
 
-import json
+import codecs
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +19,7 @@ from typing import Any, Optional
 from packaging.utils import canonicalize_name
 
 from ...reports import lock
+from ...reports.trees import Refused, Tree, json_of
 from ...trigger import FACTS, Files, Said
 from .. import CommandError
 from ..bugs import PACKAGE
@@ -26,6 +27,7 @@ from ..pins import project_files, readers
 
 LARGEST = {"trainer_state.json": 256 * 2**20}  # a line of its log for every step
 LIMIT = 16 * 2**20
+HEAVIEST = 4 * 2**30  # bytes of memory, as an upper bound that the usual document is far below
 _NODES = 100_000  # dictionaries and lists of a configuration
 _RECORD = re.compile(r".*-\d+-[0-9a-f]{8}\.json")
 _RECORDS = 64
@@ -102,12 +104,10 @@ class _Reader:
         self.processor: Mapping[str, Any] = {}
         self.tokenizer: Mapping[str, Any] = {}
         self.packages: dict[str, set[str]] = {}
-        # A snapshot in the cache of the Hub consists of links to the folder of its repository.
-        inside = folder.parents[1] if folder.parent.name == "snapshots" else folder
-        self.inside = inside.resolve()
+        self.tree = Tree(folder)
 
     def read(self) -> Run:
-        """Everything."""
+        """Read all files that say something about the run."""
         places = ["", *self._newest_checkpoint()]
         for place in places:
             self._configuration(place)
@@ -195,8 +195,8 @@ class _Reader:
 
     def _lock(self, place: str) -> None:
         file = place + lock.FILE
-        path = self._path(file)
-        if path is None or (content := self._json(file)) is None:
+        content = self._json(file)
+        if content is None:
             return
         if not isinstance(content.get("patches"), list) or not isinstance(content.get("packages"), dict):
             self.run.unread[file] = "not a lock file of hotfix"
@@ -293,7 +293,7 @@ class _Reader:
         complete: set[str] = set()
         for path in files:
             file = path.relative_to(self.run.folder).as_posix()
-            if self._path(file) is None:
+            if not self._may_be_read(file):
                 continue
             try:
                 read = readers.read(str(path))
@@ -383,61 +383,54 @@ class _Reader:
             if match
         ]
         name = f"checkpoint-{max(numbers)}" if numbers else ""
-        if not name or not (self.run.folder / name).is_dir() or not self._is_inside(self.run.folder / name):
+        if not name or not (self.run.folder / name).is_dir() or not self.tree.contains(self.run.folder / name):
             return []
         if len(numbers) > 1:
             self.run.notes.append(f"of {len(numbers)} checkpoints, only the newest, {name}, was read")
         return [f"{name}/"]
 
-    def _is_inside(self, path: Path) -> bool:
-        try:
-            return path.resolve().is_relative_to(self.inside)
-        except (OSError, RuntimeError):  # links that lead in a circle
-            return False
-
-    def _path(self, file: str) -> Optional[Path]:
-        """The path of a file, if it is there and may be read."""
+    def _may_be_read(self, file: str) -> bool:
+        """Whether a file is there and is a regular file of this folder."""
         path = self.run.folder / file
         if not path.is_symlink() and not path.exists():
-            return None
-        if not self._is_inside(path):
-            self.run.unread[file] = "a link that leads out of the folder"
-        elif not path.is_file():
-            self.run.unread[file] = "not a regular file"
-        else:
-            return path
-        return None
+            return False
+        reason = self.tree.refusal(path)
+        if reason:
+            self.run.unread[file] = reason
+        return not reason
 
-    def _text_of(self, file: str) -> Optional[str]:
-        path = self._path(file)
-        if path is None:
+    def _bytes(self, file: str) -> Optional[bytes]:
+        if not self._may_be_read(file):
             return None
-        limit = LARGEST.get(path.name, LIMIT)
+        path = self.run.folder / file
         try:
-            with path.open("rb") as stream:
-                data = stream.read(limit + 1)
-            if len(data) > limit:
-                self.run.unread[file] = f"larger than {limit // 2**20} MB"
-                return None
-            text = data.decode("utf-8-sig")
+            return self.tree.read(path, LARGEST.get(path.name, LIMIT))
         except OSError as error:
             self.run.unread[file] = error.strerror or str(error)
             return None
+
+    def _text_of(self, file: str) -> Optional[str]:
+        data = self._bytes(file)
+        try:
+            text = data.decode("utf-8-sig") if data is not None else None
         except UnicodeDecodeError:
             text = "\0"
-        if "\0" in text:
-            self.run.unread[file] = "not a text file in UTF-8"
-            return None
-        return text
+        if text is None or "\0" not in text:
+            return text
+        self.run.unread[file] = "not a text file in UTF-8"
+        return None
 
     def _json(self, file: str) -> Optional[dict[str, Any]]:
-        text = self._text_of(file)
-        if text is None:
+        data = self._bytes(file)
+        if data is None:
             return None
         try:
-            content = json.loads(text)
-        except RecursionError:
-            self.run.unread[file] = "nested too deeply"
+            content = json_of(data.removeprefix(codecs.BOM_UTF8), HEAVIEST)
+        except Refused as refused:
+            self.run.unread[file] = str(refused)
+            return None
+        except UnicodeDecodeError:
+            self.run.unread[file] = "not a text file in UTF-8"
             return None
         except ValueError as error:
             self.run.unread[file] = f"not JSON: {_short(str(error))}"
