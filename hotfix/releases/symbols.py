@@ -18,7 +18,7 @@ public names, shared modules and their names. ``+`` precedes the first release, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -157,10 +157,16 @@ def read(runs: str) -> frozenset[int]:
 
 def written(numbers: frozenset[int]) -> str:
     """Runs from numbers; ``-`` for none."""
-    runs: list[list[int]] = []
+    texts = (f"{first}-{last}" if last > first else str(first) for first, last in runs(numbers))
+    return ",".join(texts) or "-"
+
+
+def runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """The first and the last number of each run of consecutive numbers."""
+    made: list[tuple[int, int]] = []
     for number in sorted(numbers):
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1] = [runs[-1][0], number]
+        if made and made[-1][1] == number - 1:
+            made[-1] = made[-1][0], number
         else:
-            runs.append([number])
-    return ",".join("-".join(map(str, run)) for run in runs) or "-"
+            made.append((number, number))
+    return made

@@ -129,24 +129,9 @@ _ANYBODYS = re.compile(
 )
 """Messages of Python, torch and flash-attn about anybody's code: they name a bug only with the broken place."""
 
-_BUILTIN = {
-    "NoneType",
-    "list",
-    "int",
-    "str",
-    "tuple",
-    "dict",
-    "function",
-    "Tensor",
-    "torch",
-    "torch.nn",
-    "float",
-    "bool",
-    "set",
-    "bytes",
-    "ndarray",
-    "generator",
-}
+_BUILTIN = frozenset(
+    "NoneType bool bytes dict float function generator int list ndarray set str tuple Tensor torch torch.nn".split()
+)
 
 
 @dataclass(frozen=True)
@@ -410,62 +395,11 @@ class _Traceback:
 
 
 _ORDINARY = frozenset(
-    [
-        "no",
-        "such",
-        "file",
-        "or",
-        "directory",
-        "errno",
-        "object",
-        "has",
-        "have",
-        "attribute",
-        "got",
-        "an",
-        "unexpected",
-        "keyword",
-        "argument",
-        "missing",
-        "required",
-        "positional",
-        "must",
-        "be",
-        "not",
-        "to",
-        "the",
-        "of",
-        "is",
-        "are",
-        "in",
-        "for",
-        "with",
-        "but",
-        "and",
-        "you",
-        "your",
-        "it",
-        "this",
-        "that",
-        "does",
-        "do",
-        "on",
-        "at",
-        "by",
-        "as",
-        "error",
-        "name",
-        "cannot",
-        "import",
-        "from",
-        "expected",
-        "should",
-        "was",
-        "were",
-        "while",
-        "first",
-        "only",
-    ]
+    """
+    no such file or directory errno object has have attribute got an unexpected keyword argument missing
+    required positional must be not to the of is are in for with but and you your it this that does do on at by
+    as error name cannot import from expected should was were while first only
+    """.split()
 )
 """Words of any message."""
 
@@ -501,22 +435,35 @@ def _compare(
     bug: Bug, weighed: _Weighed, weighed_known: _Weighed, traceback: _Traceback, rarity: Rarity
 ) -> Optional[Match]:
     asked, known = weighed.message, weighed_known.message
-    anybodys = known.anybodys or asked.anybodys or _is_a_forward_of_another(asked, known)
+    is_of_anybody = known.anybodys or asked.anybodys or _is_a_forward_of_another(asked, known)
+    if is_of_anybody and traceback.places and not traceback.is_at(bug):
+        return None
+    may_be_certain = not is_of_anybody or traceback.is_at(bug)
     if asked.form:
-        if not _keys_agree(asked, known):
-            return None
-        if _is_replaced(asked) and not _is_replaced(known):
-            return None
-        if asked.owner != known.owner and {asked.owner, known.owner} & _BUILTIN:
-            return None
-        owner = _owner_agrees(bug, asked, known)
-        if anybodys and traceback.places and not traceback.is_at(bug):
-            return None
-        certain = owner and (not anybodys or traceback.is_at(bug))
-        weight = rarity.of([known.key.lower(), *known.words[:1]]) * (0.9 if known.aside else 1.0)
-        return Match(bug, 1.0 if certain else 0.6, weight, certain)
+        return _compare_forms(bug, asked, known, may_be_certain, rarity)
     if not _may_be_near(weighed, weighed_known, rarity):
         return None
+    return _compare_words(bug, weighed, weighed_known, may_be_certain, rarity)
+
+
+def _compare_forms(bug: Bug, asked: Message, known: Message, may_be_certain: bool, rarity: Rarity) -> Optional[Match]:
+    """Compare two messages of Python itself, such as those about a missing attribute."""
+    if not _keys_agree(asked, known):
+        return None
+    if _is_replaced(asked) and not _is_replaced(known):
+        return None
+    if asked.owner != known.owner and {asked.owner, known.owner} & _BUILTIN:
+        return None
+    certain = _owner_agrees(bug, asked, known) and may_be_certain
+    weight = rarity.of([known.key.lower(), *known.words[:1]]) * (0.9 if known.aside else 1.0)
+    return Match(bug, 1.0 if certain else 0.6, weight, certain)
+
+
+def _compare_words(
+    bug: Bug, weighed: _Weighed, weighed_known: _Weighed, may_be_certain: bool, rarity: Rarity
+) -> Optional[Match]:
+    """Compare two messages by the words that they have in common, in the same order."""
+    asked, known = weighed.message, weighed_known.message
     blocks = SequenceMatcher(None, asked.words, known.words, autojunk=False).get_matching_blocks()
     names = _names_of(known)
     # A word by itself is in any text, unless it is a name, or the last that is missing of all the words.
@@ -531,11 +478,9 @@ def _compare(
         return None
     weight, theirs, ours = rarity.of(common), weighed_known.weight, weighed.weight
     of_known, of_asked = weight / theirs if theirs else 0.0, weight / ours if ours else 0.0
-    if anybodys and traceback.places and not traceback.is_at(bug):
-        return None
     whole = of_known >= _CERTAIN
     fragment = of_asked >= _FRAGMENT and len(common) >= _FEWEST and weight >= _FEWEST * 2
-    certain = (whole or fragment) and (not anybodys or traceback.is_at(bug))
+    certain = (whole or fragment) and may_be_certain
     return Match(bug, max(of_known, of_asked if fragment else 0.0), weight, certain)
 
 

@@ -152,19 +152,18 @@ def judge(path: str, release: str = "") -> Scan:
     findings = tuple(
         sorted(_findings(uses), key=lambda finding: (not finding.is_needed, finding.fix is None, finding.name))
     )
-    everywhere = frozenset(range(len(releases())))
     return Scan(
         path,
-        files,
-        len(taking),
-        sum(bool(name) for _, name in uses),
-        findings,
-        everywhere - _lacking(findings, at_import=True, repaired=False),
-        everywhere - _lacking(findings, at_import=False, repaired=False),
-        everywhere - _lacking(findings, at_import=False, repaired=True),
-        number,
-        asked,
-        tuple(notes),
+        files=files,
+        taking=len(taking),
+        taken=sum(bool(name) for _, name in uses),
+        findings=findings,
+        imports_on=_everywhere() - _lacking(findings, at_import=True, repaired=False),
+        runs_on=_everywhere() - _lacking(findings, at_import=False, repaired=False),
+        repaired_on=_everywhere() - _lacking(findings, at_import=False, repaired=True),
+        release=number,
+        asked=asked,
+        notes=tuple(notes),
     )
 
 
@@ -176,31 +175,25 @@ def releases() -> tuple[str, ...]:
 
 def text_of(numbers: Iterable[int]) -> str:
     """Releases as runs: ``4.36.0 to 4.47.1, 4.49.0``."""
-    parts = []
-    for run in _runs(frozenset(numbers)):
-        begin, _, end = run.partition("-")
-        parts.append(releases()[int(begin)] + (f" to {releases()[int(end)]}" if end else ""))
-    return ", ".join(parts)
+    return ", ".join(map(_run_text, symbols.runs(numbers)))
+
+
+def _run_text(run: tuple[int, int]) -> str:
+    first, last = run
+    return releases()[first] + (f" to {releases()[last]}" if last > first else "")
 
 
 def gone_in(finding: MissingName) -> str:
     """The releases that lack a name, in words."""
-    lacking = frozenset(range(len(releases()))) - finding.releases
     parts = []
-    for run in _runs(lacking):
-        begin, _, end = run.partition("-")
-        first, last = int(begin), int(end or begin)
+    for first, last in symbols.runs(_everywhere() - finding.releases):
         if first == 0:
             parts.append(f"before {releases()[last + 1]}" if last + 1 < len(releases()) else "all")
         elif last == len(releases()) - 1:
             parts.append(f"from {releases()[first]} on")
         else:
-            parts.append(releases()[first] + (f" to {releases()[last]}" if last > first else ""))
+            parts.append(_run_text((first, last)))
     return ", ".join(parts)
-
-
-def _runs(numbers: frozenset[int]) -> list[str]:
-    return symbols.written(numbers).split(",") if numbers else []
 
 
 def to_dict(scan: Scan) -> dict[str, Any]:
@@ -209,7 +202,6 @@ def to_dict(scan: Scan) -> dict[str, Any]:
     def listed(numbers: Iterable[int]) -> list[str]:
         return [releases()[number] for number in sorted(numbers)]
 
-    everywhere = frozenset(range(len(releases())))
     return {
         "source": scan.source,
         "files": scan.files,
@@ -226,7 +218,7 @@ def to_dict(scan: Scan) -> dict[str, Any]:
                 "needed": finding.is_needed,
                 "needed_at_import": finding.is_needed_at_import,
                 "gone": gone_in(finding),
-                "lacking": listed(everywhere - finding.releases),
+                "lacking": listed(_everywhere() - finding.releases),
                 "fix": finding.fix.id if finding.fix else None,
                 "optin": finding.fix.optin if finding.fix else None,
                 "bug": finding.bug.id if finding.bug else None,
@@ -248,6 +240,12 @@ def to_dict(scan: Scan) -> dict[str, Any]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: names and the releases that lack them.
+
+
+@memo
+def _everywhere() -> frozenset[int]:
+    """The numbers of all releases."""
+    return frozenset(range(len(releases())))
 
 
 def _table() -> symbols.Table:
@@ -279,7 +277,7 @@ def _findings(uses: Mapping[tuple[str, str], list[Use]]) -> Iterator[MissingName
             by_name.setdefault(full, []).extend(places)
             having[full] = releases_with
     for full, places in by_name.items():
-        fix, restored = _given_back(full, frozenset(range(len(releases()))) - having[full])
+        fix, restored = _restored_by(full, _everywhere() - having[full])
         bug = None if fix else _bugs_by_place().get(full)
         places = sorted(dict.fromkeys(places), key=lambda use: (use.file, use.taken.line))
         yield MissingName(full, having[full], fix, restored, bug, tuple(places))
@@ -287,7 +285,7 @@ def _findings(uses: Mapping[tuple[str, str], list[Use]]) -> Iterator[MissingName
 
 def _known(module: str, name: str) -> Iterator[tuple[str, frozenset[int]]]:
     """The module or the name, if some release lacks it, each with the releases that have it."""
-    everywhere = frozenset(range(len(releases())))
+    everywhere = _everywhere()
     there = _table().with_module(module)
     if there is not None and there != everywhere:
         yield module, there
@@ -361,7 +359,7 @@ def _from_fixes(full: str) -> Optional[frozenset[int]]:
     return frozenset(number for number, release in enumerate(releases()) if not lacking.contains(release))
 
 
-def _given_back(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], frozenset[int]]:
+def _restored_by(full: str, lacking: frozenset[int]) -> tuple[Optional[Bug], frozenset[int]]:
     """The fix that restores a name, and the releases in which it does."""
     bug = _refusing(full)
     if bug is not None:
@@ -402,7 +400,7 @@ def _raises(bug: Bug, message: str) -> bool:
 
 def _lacking(findings: Iterable[MissingName], at_import: bool, repaired: bool) -> frozenset[int]:
     """The releases in which something that is needed is missing."""
-    everywhere = frozenset(range(len(releases())))
+    everywhere = _everywhere()
     missing = {
         finding.name: everywhere - finding.releases - (finding.restored if repaired else frozenset())
         for finding in findings
