@@ -150,7 +150,7 @@ def left_alone(source: Source) -> str:
         for bug in sorted(bugs.known().values(), key=lambda bug: bug.id)
         if bug.why_not
     ]
-    return markdown_table(("bug", "why it is left alone", "where it ends"), rows)
+    return markdown_table(("bug", "why it is not repaired", "fixed in"), rows)
 
 
 def conditions(source: Source) -> str:
