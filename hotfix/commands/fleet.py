@@ -14,7 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", help="the directory in HOTFIX_RECORD")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--json", action="store_true", help="print JSON")
-    what.add_argument("--prometheus", action="store_true", help="print the text format of Prometheus")
+    what.add_argument("--prometheus", action="store_true", help="print metrics in the Prometheus text format")
 
 
 def run(chosen: argparse.Namespace) -> int:

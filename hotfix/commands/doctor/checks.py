@@ -103,8 +103,8 @@ def injection() -> Iterator[Answer]:
             "`python -c 'import hotfix.auto'` says why",
         )
     else:
-        advice = "`import hotfix.auto` first in the program, or `hotfix run -- ...`, or transformers-hotfix-autoload"
-        yield Answer("note", "switched on", "no start-up file: hotfix is armed only by programs that import it", advice)
+        advice = "make `import hotfix.auto` the first import, or use `hotfix run` or transformers-hotfix-autoload"
+        yield Answer("note", "switched on", "no start-up file: hotfix runs only in programs that import it", advice)
 
 
 def sitecustomize() -> Iterator[Answer]:

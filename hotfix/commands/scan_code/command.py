@@ -20,12 +20,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     parser.add_argument(
-        "--release", default="", metavar="5.3.0", help="the release to judge for; by default the installed one"
+        "--release", default="", metavar="5.3.0", help="the release to check against (default: the installed one)"
     )
     parser.add_argument(
         "--fail-on",
         choices=("left", "any"),
-        help="exit with 1 if that release lacks a name that is needed; with `left`, only one that no fix gives back",
+        help="exit with 1 if the release lacks a required name; `left`: only if no fix restores it",
     )
 
 
