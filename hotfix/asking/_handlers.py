@@ -342,11 +342,7 @@ def looking_up(names: dict[str, Any], local: Optional[dict[str, Any]] = None) ->
 
 
 def _attribute(subject: Any, name: str) -> Any:
-    """An attribute as it is stored in an object or its class; no code of the object runs.
-
-    Raises:
-        KeyError: it has none of this name.
-    """
+    """An attribute as it is stored in an object or its class, or `_UNKNOWN`; no code of the object runs."""
     spaces = (_own(subject), *map(vars, type(subject).__mro__))
     return next((space[name] for space in spaces if name in space), _UNKNOWN)
 
