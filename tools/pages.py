@@ -184,7 +184,7 @@ def _condition(fix: Fix) -> tuple[str, str]:
         parts.append(fix.everyone)
     if any(target.way.adds_name for target in fix.targets):
         words.append("asking")
-        parts.append("a name is there for code that would end without it")
+        parts.append("a name is there for code that would crash without it")
     if any(target.converts for target in fix.targets):
         words.append("file")
         parts.append("only for files that a later release wrote")

@@ -6,9 +6,9 @@ Cause     The argument was renamed in 4.46.1.
 Releases  4.36.0 to 4.45.2
 Upstream  transformers#32385, first there in 4.46.1
 Here      ``processing_class`` is taken for ``tokenizer``; both arguments together are refused, as in 4.46.1. A Trainer
-          that got it has it as an attribute, and so has every Trainer for code that would end without it: the tokenizer
-          that the Trainer has at that moment. For all other code a Trainer has no such attribute, as in the release.
-          These releases do not save an object that is assigned to the attribute later.
+          that got it has it as an attribute, and so has every Trainer for code that would crash without it: the
+          tokenizer that the Trainer has at that moment. For all other code a Trainer has no such attribute, as in the
+          release. These releases do not save an object that is assigned to the attribute later.
 """
 
 from __future__ import annotations
