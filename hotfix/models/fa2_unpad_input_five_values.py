@@ -18,7 +18,7 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="ValueError: too many values to unpack (expected 4), beside flash-attn 2.7",
+    title="ValueError: too many values to unpack (expected 4), with flash-attn 2.7",
     kind="crash",
     needs={"flash-attn": ">=2.7"},
     upstream=("mosaicml/llm-foundry#1732", "microsoft/LLaVA-Rad#17"),

@@ -39,7 +39,7 @@ FIX.edits(
 
 
 def cuts_positions(model: Any) -> bool:
-    """Whether a model cuts positions that it is handed to those of the tokens of a step."""
+    """Whether a model cuts positions that it gets to those of the tokens of a step."""
     method = type(model).prepare_inputs_for_generation
     if str(method.__module__).startswith("transformers."):
         return True

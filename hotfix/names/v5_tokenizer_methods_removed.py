@@ -574,7 +574,7 @@ def _file(path: str) -> dict[str, Any]:
 
 
 def _has_segments(tokenizer: Any) -> bool:
-    """Whether a tokenizer returned segments in 4.57.6 unless told otherwise."""
+    """Whether a tokenizer returned token_type_ids by default in 4.57.6."""
     names = tokenizer.model_input_names
     kind: Any = type(tokenizer)
     library = next(base for base in kind.__mro__ if base.__module__.startswith("transformers."))

@@ -1,4 +1,4 @@
-"""Newer TRL hands ``processing_class`` to a Trainer that only knows ``tokenizer``.
+"""Newer TRL passes ``processing_class`` to a Trainer that only knows ``tokenizer``.
 
 Symptom   ``TypeError: Trainer.__init__() got an unexpected keyword argument 'processing_class'``, from TRL 0.12 and
           later and from scripts that were written for 4.46 and later.
@@ -40,7 +40,7 @@ _GIVEN = "_was_given_processing_class"
 
 @FIX.recognises
 def knows_only_tokenizers(node: ast.AST) -> bool:
-    """Whether it is the initialiser of a Trainer without the argument."""
+    """Whether it is the initializer of a Trainer without the argument."""
     if not isinstance(node, ast.FunctionDef) or node.name != "__init__":
         return False
     names = {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}
@@ -73,7 +73,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
 
 @FIX.wraps(("transformers.trainer_seq2seq:Seq2SeqTrainer.__init__", BROKEN), on_error=REFUSED)
 def initialised_seq2seq(original: Callable[..., None]) -> Callable[..., None]:
-    """The same; what it hands on has the old name."""
+    """The same; the argument that it passes on has the old name."""
     return initialised(original)
 
 

@@ -16,7 +16,7 @@ HELP = "check whether a release reads a checkpoint as it was saved"
 EXAMPLES = (
     "hotfix check-model ./my-finetune",
     "hotfix check-model ./my-finetune --release 4.51.3",
-    "hotfix check-model organisation/model --json",
+    "hotfix check-model organization/model --json",
 )
 PACKAGE = "transformers"
 

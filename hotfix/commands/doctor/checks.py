@@ -252,7 +252,9 @@ def neighbours() -> Iterator[Answer]:
             needed.contains(here[name], prereleases=True) for name, needed in bug.needs.items()
         ):
             sentence = " and ".join(f"{name} {version}" for name, version in here.items())
-            yield Answer("warning", "neighbours", f"{sentence} beside transformers {release}: {bug.error}", bug.why_not)
+            yield Answer(
+                "warning", "neighbours", f"{sentence} together with transformers {release}: {bug.error}", bug.why_not
+            )
 
 
 def flash_attention() -> Iterator[Answer]:

@@ -592,7 +592,7 @@ def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
             return _fits(theirs, ours) or ("." not in ours and "." in theirs and _fits(known_last, ours))
         if last != known_last:
             return False
-        # The class of forward, or of a Trainer of one's own, is an example; that of a constructor is not.
+        # The class of forward, or of a custom Trainer, is an example; that of a constructor is not.
         classes = ours.rpartition(".")[0], theirs.rpartition(".")[0]
         if last != "__init__" or not all(classes):
             return True

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COLUMNS = ("bug", "kind", "hotfix", "fixed in", "what")
 _LINES = 40  # of all files together, unless `--all` is given
 _SHOWN = 20  # rows of one file
-_FEWEST = 4  # lines of one file, beside its verdict and advice
+_FEWEST = 4  # lines of one file, besides its verdict and advice
 
 
 def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
@@ -127,7 +127,7 @@ def print_markdown(scans: Sequence[Scan]) -> None:
 
 
 def print_sarif(scans: Sequence[Scan]) -> None:
-    """Print SARIF 2.1.0, which code hosts show beside the pinned line."""
+    """Print SARIF 2.1.0, which code hosts show next to the pinned line."""
     rules = {finding.bug.id: finding.bug for scan in scans for finding in scan.findings}
     screen.print_json(
         {
