@@ -21,7 +21,7 @@ def is_own(fix: str, config: Any, eager: Any) -> bool:
     """
     function = registered(config)
     if config._attn_implementation == "eager":
-        return scope.is_own(fix, eager) and scope.is_own(fix, function)
+        return scope.is_own(fix, eager) and scope.is_own(fix, function)  # a program may register its own "eager"
     return function is not None and scope.is_own(fix, function)
 
 

@@ -46,7 +46,7 @@ def by_who_brings_it(original: Callable[..., None]) -> Callable[..., None]:
     def register(self: Any, key: Any, value: Any, exist_ok: bool = False) -> None:
         brought = value if isinstance(key, str) else key
         mine = not str(getattr(brought, "__module__", "transformers.")).startswith("transformers.")
-        # It holds registrations of other code, not the library's own types.
+        # `_extra_content` holds the types that other code has registered, not the library's own.
         if not exist_ok and mine and key not in self._extra_content and _is_known(self, key):
             _log.info("%s: %s is registered for %s from now on", FIX.id, value, key)
             exist_ok = True

@@ -107,7 +107,7 @@ class _Reader:
         self.inside = inside.resolve()
 
     def read(self) -> Run:
-        """Everything."""
+        """Read all known files of the folder and of its newest checkpoint."""
         places = ["", *self._newest_checkpoint()]
         for place in places:
             self._configuration(place)
