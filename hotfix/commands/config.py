@@ -7,7 +7,7 @@ import os
 from datetime import date
 from pathlib import Path
 
-HELP = "print the settings that are in force, and where they come from"
+HELP = "print the settings in force, and where they come from"
 EXAMPLES = (
     "hotfix config",
     "HOTFIX_CONFIG=/etc/hotfix.toml hotfix config",

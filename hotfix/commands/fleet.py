@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "sum up the records of all processes of a job"
+HELP = "summarize the records of all processes of a job"
 
 EXAMPLES = ("hotfix fleet records", "hotfix fleet records --json", "hotfix fleet records --prometheus")
 

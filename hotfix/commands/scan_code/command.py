@@ -1,10 +1,10 @@
-"""``hotfix scan-code``: the names that Python files take from transformers and that some release does not have."""
+"""``hotfix scan-code``: the names that Python files use from transformers and that some release does not have."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "list the removed names that code takes from transformers"
+HELP = "list the removed names that code uses from transformers"
 EXAMPLES = (
     "hotfix scan-code .",
     "hotfix scan-code ~/.cache/huggingface/modules/transformers_modules",
@@ -16,7 +16,7 @@ FORMATS = ("table", "json", "sarif")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="Python file, or folder with such files")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a Python file, or a folder with such files")
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     parser.add_argument(

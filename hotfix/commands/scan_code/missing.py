@@ -487,7 +487,7 @@ def _read_alone(file: Path) -> bytes:
 
 
 def taken_by(file: str, data: bytes, unread: list[str]) -> list[Taken]:
-    """The names that a file takes from the package; empty for a file that is no Python, which is put into `unread`."""
+    """The names that a file uses from the package; empty for a file that is not Python, which is put into `unread`."""
     if bugs.PACKAGE.encode() not in data:
         return []
     try:

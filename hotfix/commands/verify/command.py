@@ -71,7 +71,7 @@ class Proof:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("id", nargs="*", help="ids of fixes; by default all that repair something here")
+    parser.add_argument("id", nargs="*", help="ids of fixes (default: all that repair something here)")
     parser.add_argument("--against", metavar="DIR", help="a folder with a fixed release, for comparing the results")
     parser.add_argument(
         "--timeout",
