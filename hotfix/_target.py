@@ -136,7 +136,7 @@ class Addition(NamedTuple):
         home: the module that defines `value`; empty if the leaf has the name anyway.
         leaf: the module that gets the name itself; if the target is another module, that one only exports it.
         is_module: whether it is a module of the package in which it is added.
-        only_needed: whether only code that would end without it gets it, even with an opt-in: the object has another
+        only_needed: whether only code that would crash without it gets it, even with an opt-in: the object has another
             meaning than before, or code that manages without the name does something else.
         of_instances: whether a release also has it if methods of the class set it on ``self``.
     """

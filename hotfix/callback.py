@@ -79,7 +79,7 @@ class HotfixCallback(TrainerCallback):  # type: ignore[misc]  # transformers is 
             folders.append(Path(args.output_dir, f"checkpoint-{state.global_step}"))
         locked = [folder for folder in dict.fromkeys(folders) if (folder / lock.FILE).is_file()]
         if not locked:
-            log.notice(f"no {lock.FILE} beside the model: nothing to compare this process with")
+            log.notice(f"no {lock.FILE} next to the model: nothing to compare this process with")
             return
         models = {type(part).__module__ for part in model.modules()}
         parts = {folder_of(module) for module in models if module.startswith("transformers.models.")}

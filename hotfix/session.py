@@ -88,11 +88,11 @@ class Session:
         self._aims: Optional[_Aims] = None
         self._table: Optional[tuple[frozenset[str], Optional[tabled.Removed]]] = None
         self._roots: dict[str, int] = {}
-        self._overlooked: set[tuple[str, str]] = set()  # fixes and modules that were never checked before the end
+        self._overlooked: set[tuple[str, str]] = set()  # (fix id, module) pairs still unchecked at the end
         # The finished modules: the fixes selected at that time, and the execution of the module.
         self._settled: dict[str, tuple[frozenset[str], object]] = {}
         self._handled: dict[str, object] = {}  # the execution of each module that was handled last
-        self._pinned = False  # whether the pin was checked
+        self._pinned = False  # True once the pin has been checked
 
         if (switches.observes or switches.counts) and switches.enabled and not switches.problem:
             self.repairs.observe(self._write_record)
@@ -318,7 +318,7 @@ class Session:
         if not isinstance(module, ModuleType) or self._roots.get(root) in (None, id(module)):
             return
         if not installed.is_executed(root):
-            return  # the program imports it once more, and is told when that is done
+            return  # it is being executed a second time; the watcher calls this again when that is done
         self._roots[root] = id(module)
         table = self._removed(root)
         if table is not None:

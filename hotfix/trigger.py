@@ -171,8 +171,8 @@ class Trigger:
 
     Attributes:
         fix: id of the fix.
-        when: on which calls the bug gives a wrong result, as part of a sentence that begins with "it strikes when";
-            None if no condition is known. Reports then say only that the function was called.
+        when: on which calls the bug gives a wrong result, as part of a sentence that begins with "it is triggered
+            when"; None if no condition is known. Reports then say only that the function was called.
         wrong: the error in the result, as part of a sentence.
         why_not: why no condition is known, as a sentence, if `when` is None.
         every: how often the condition is evaluated: on every call, or, if that is expensive, on every n-th.

@@ -72,7 +72,7 @@ class Neighbour:
     """Another package.
 
     Attributes:
-        acts: its behavior in a program that uses it.
+        acts: its behaviour in a program that uses it.
         packages: the release of transformers with which it is tested, if not `RELEASE`; packages installed together
             with that; and packages installed alone, without their requirements.
     """
@@ -86,7 +86,7 @@ class Cell:
     """The expected observations next to a neighbour.
 
     Attributes:
-        does: the neighbour's behavior, for the table of the documentation.
+        does: the neighbour's behaviour, for the table of the documentation.
         factor: the gradients of four micro-batches of an encoder, as multiples of those of one batch; None if the
             neighbour does not support such a model.
         target: the fix and function in the report.

@@ -98,7 +98,7 @@ class Cell:
 def opted_in(ids: str) -> str:
     """Those of some fixes that have opt-in parts: fixes that are off by default, and the groups.
 
-    Names that are restored for code that would end are proven as restored for all code, including parts that change a
+    Names that are restored for code that would crash are proven as restored for all code, including parts that change a
     running program; tests/engine/restored and tests/working/names test that by default only such code gets them.
     """
     entries = session.current().catalogue.entries

@@ -4,7 +4,7 @@
     python -m tools.months --stack 4.49.0        only this one, again; may be repeated
     python -m tools.months --page                runs nothing; writes docs/months.md from the results
 
-Of each stack there is one environment at a time, of some 6 GB: it is made anew with the packages that were published
+Of each stack there is one environment at a time, of some 6 GB: it is rebuilt with the packages that were published
 until its date, and removed afterwards (`--keep` keeps it). In it run `hotfix verify`, the tests that need no torch, and
 `tools/months_program.py`, which trains, resumes and generates, without hotfix and with it. The results are in
 docs/data/months, a file for each stack.

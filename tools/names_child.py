@@ -2,8 +2,8 @@
 
     python names_child.py rows.json
 
-Rows are ``[module, name, kind, value]``. A program that checks for the name must not find it; a program that would end
-without it must get the value of the row. Errors are printed, a line per row.
+Rows are ``[module, name, kind, value]``. A program that checks for the name must not find it; a program that would
+crash without it must get the value of the row. Errors are printed, a line per row.
 """
 
 from __future__ import annotations

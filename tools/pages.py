@@ -4,7 +4,7 @@
     python -m tools.pages --check    only reports which are stale
 
 Each part is between two comments, ``<!-- generated: NAME -->`` and ``<!-- end: NAME -->``, where NAME is one of
-`SECTIONS`. The fixes, the catalog of known bugs and the tests of the promises are its source; change it there.
+`SECTIONS`. The fixes, the catalogue of known bugs and the tests of the promises are its source; change it there.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ _MEANING = {
     "crash": "an error that upstream has repaired since",
     "silent": "wrong numbers without a word",
     "loading": "what is downloaded or saved cannot be read, or is misread",
-    "training": "the Trainer does not do what it was told",
+    "training": "the Trainer does not do what its arguments say",
     "removed-api": "names and ways to call that are gone, or not there yet",
     "api": "calls that do something else than they say",
     "performance": "slower or larger than it has to be",
@@ -150,7 +150,7 @@ def left_alone(source: Source) -> str:
         for bug in sorted(bugs.known().values(), key=lambda bug: bug.id)
         if bug.why_not
     ]
-    return markdown_table(("bug", "why it is left alone", "where it ends"), rows)
+    return markdown_table(("bug", "why it is not repaired", "fixed in"), rows)
 
 
 def conditions(source: Source) -> str:
@@ -184,7 +184,7 @@ def _condition(fix: Fix) -> tuple[str, str]:
         parts.append(fix.everyone)
     if any(target.way.adds_name for target in fix.targets):
         words.append("asking")
-        parts.append("a name is there for code that would end without it")
+        parts.append("a name is there for code that would crash without it")
     if any(target.converts for target in fix.targets):
         words.append("file")
         parts.append("only for files that a later release wrote")
@@ -224,7 +224,7 @@ def promises(source: Source) -> str:
 
 
 def beside_others(source: Source) -> str:
-    """The behavior next to other packages; each cell is a test."""
+    """The behaviour next to other packages; each cell is a test."""
     names = dict.fromkeys(name for name, _ in CELLS)
     rows = []
     for name in names:

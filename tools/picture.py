@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def printed(command: tuple[str, ...], columns: int) -> str:
-    """The output of a command in a terminal of this width, with its colors."""
+    """The output of a command in a terminal of this width, with its colours."""
     import tempfile
 
     folders = [overlay.overlay(RELEASE), overlay.flash_attn(FLASH_ATTN), ROOT]

@@ -223,7 +223,7 @@ def _record_cures(output: Path, modules: Mapping[str, Fix]) -> None:
 def record_files(
     package: str, library: Library, modules: Mapping[str, Fix], known: Mapping[str, Any] | None = None
 ) -> None:
-    """Write the digests of the files that decide verdicts: of all releases, or of some beside those that are known."""
+    """Write the digests of the files that decide verdicts: of all releases, or of some besides those already known."""
     path = evidence.beside(files.RECORDED)
     entry = evidence.files_of(modules, library, package, known)
     if evidence.write(path, {**evidence.read(path), package: entry}):
@@ -1020,7 +1020,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", type=Path, default=evidence.FOLDER, help="folder of the evidence")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--report-new", action="store_true", help="say which fixes are touched by new releases")
-    parser.add_argument("--index", action="store_true", help="write index.json anew, and nothing else")
+    parser.add_argument("--index", action="store_true", help="rewrite index.json, and nothing else")
     parser.add_argument("--check", action="store_true", help="only compare what is written with the fixes")
     return parser
 

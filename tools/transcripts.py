@@ -5,7 +5,7 @@
     python -m tools.transcripts --check     only checks that every screen of the command fits: 40 lines, no wide line
 
 Each command runs in a pseudo-terminal of 80 columns, in an environment made for the story: a virtual environment with
-torch and a release of transformers, in which hotfix is installed from a clone of the last commit. Only colors,
+torch and a release of transformers, in which hotfix is installed from a clone of the last commit. Only colours,
 trailing spaces and the folders of this machine are edited, and `...` replaces lines that are left out. `--check` runs
 `COMMANDS` on the releases of `STACKS` in terminals of two widths, and `hotfix status` without the extra.
 """
@@ -338,7 +338,7 @@ def run(words: Sequence[str], path: Sequence[Path], width: int, cwd: Path, bare:
 
 
 def _screen(command: Sequence[str], cwd: Path, environment: Mapping[str, str], width: int) -> str:
-    """The output of a command on a screen, without colors and without the folders of this machine."""
+    """The output of a command on a screen, without colours and without the folders of this machine."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, width, 0, 0))
     process = subprocess.Popen(

@@ -1,7 +1,7 @@
 """Would this error end the program? The bytecode of the frames on the stack decides.
 
 A removed name is restored only where the program would otherwise end. A program that is prepared for the error, by
-``try/except``, ``hasattr``, ``getattr`` with a default or ``contextlib.suppress``, keeps its own behavior.
+``try/except``, ``hasattr``, ``getattr`` with a default or ``contextlib.suppress``, keeps its own behaviour.
 
     from hotfix import asking
 

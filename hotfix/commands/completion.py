@@ -39,10 +39,10 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def man_page(parser: argparse.ArgumentParser) -> str:
-    """The man page of the command, in the language of man(7), made from its parser.
+    """The man page in man(7) markup, generated from the argument parser.
 
     Args:
-        parser: of the whole command.
+        parser: the parser of the whole command.
     """
     from .. import __version__
 

@@ -7,7 +7,7 @@ import os
 from datetime import date
 from pathlib import Path
 
-HELP = "print the settings that are in force, and where they come from"
+HELP = "print the settings in force, and where they come from"
 EXAMPLES = (
     "hotfix config",
     "HOTFIX_CONFIG=/etc/hotfix.toml hotfix config",
@@ -62,14 +62,14 @@ def run(chosen: argparse.Namespace) -> int:
         )
         return 0
     out = screen.Screen()
-    out.line("Settings of a process; a variable takes precedence over the file that HOTFIX_CONFIG names.", "bold")
+    out.line("Settings in force; environment variables take precedence over the file named by HOTFIX_CONFIG.", "bold")
     out.table(
         ("switch", "value", "from"),
         [(name, shown(value, PATH) or "-", shown(origin, PATH)) for name, value, origin in rows],
     )
     out.line()
     if not project.file:
-        out.line("hotfix scan: no pyproject.toml here or above has a table [tool.hotfix.scan].")
+        out.line("hotfix scan: no pyproject.toml in this folder or its parents has a [tool.hotfix.scan] table.")
         return 0
     out.line(f"hotfix scan, from {project.file}:", "bold")
     out.line(f"fail-on: {project.fail_on or 'nothing'}")

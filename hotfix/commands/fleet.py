@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "sum up the records of all processes of a job"
+HELP = "summarize the records of all processes of a job"
 
 EXAMPLES = ("hotfix fleet records", "hotfix fleet records --json", "hotfix fleet records --prometheus")
 
@@ -14,7 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", help="the directory in HOTFIX_RECORD")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--json", action="store_true", help="print JSON")
-    what.add_argument("--prometheus", action="store_true", help="print the text format of Prometheus")
+    what.add_argument("--prometheus", action="store_true", help="print metrics in the Prometheus text format")
 
 
 def run(chosen: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .bugs import Bug
     from .screen import Screen
 
-HELP = "list the bugs that hotfix repairs; with --all also the others"
+HELP = "list the bugs that hotfix repairs; --all also lists those that it does not"
 EXAMPLES = (
     "hotfix list",
     "hotfix list gradient accumulation",

@@ -198,7 +198,7 @@ def _has_rope_alone(config: Mapping[str, Any]) -> bool:
 
 
 def _takes_a_window_of_0(understood: Optional[forms.Understood]) -> bool:
-    """Whether a class hands a window of 0 to masks that refuse it: Qwen2-MoE in 4.40 and 4.41."""
+    """Whether a class passes a window of 0 to masks that reject it: Qwen2-MoE in 4.40 and 4.41."""
     return understood is not None and understood.name == "Qwen2MoeConfig" and "window if" not in understood.text
 
 

@@ -5,7 +5,7 @@ Symptom   ``KeyError: 'inv_freq'`` (or another name of a buffer) from ``from_pre
 Cause     Each tensor of the checkpoint is looked up among the parameters of its module, where buffers are not.
 Releases  4.38.0 to 4.38.2
 Upstream  transformers#29329 (fixed in 4.39.0)
-Here      A tensor that is not among them is none of those that are quantized, as in 4.39.0.
+Here      A tensor that is not a parameter is not quantized, as in 4.39.0.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Symptom   ``AttributeError: 'frozenset' object has no attribute 'discard'`` from
 Cause     The CPU is removed from the devices in place, and their set is frozen.
 Releases  4.45.0 to 4.49.0
 Upstream  helical#291 (fixed in 4.50.0)
-Here      It is removed from a copy. Equal to 4.50.0: most often a sentence about the devices follows.
+Here      The CPU is removed from a copy of the set, as in 4.50.0, which then usually raises an error about the devices.
 """
 
 from __future__ import annotations

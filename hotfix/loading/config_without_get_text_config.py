@@ -2,10 +2,10 @@
 
 Symptom   ``AttributeError: 'Config' object has no attribute 'get_text_config'`` from ``from_pretrained`` of BiRefNet
           and other remote code that sets ``self.config`` to an object of a plain class.
-Cause     Tying, resizing and initialising ask the configuration for the part about text.
-Releases  4.49.0 to 4.57.6 for tying, 4.54.0 and later for initialising, 4.45.0 and later for resizing
+Cause     Tying, resizing and initializing read the text configuration with ``get_text_config``.
+Releases  4.49.0 to 4.57.6 for tying, 4.54.0 and later for initializing, 4.45.0 and later for resizing
 Upstream  BiRefNet#199, ComfyUI#6879, GF_nodes#4 (not repaired)
-Here      A configuration without the method is its own part about text, as in the releases before.
+Here      A configuration without the method is its own text configuration, as in the releases before.
 """
 
 from __future__ import annotations

@@ -350,7 +350,7 @@ def _converted(
             config[key], below_it = _converted(dict(value), release, below, f"{at}{key}.", rules, others)
             findings += below_it
         elif value.get("rope_parameters") and Rule.ROPE in rules:
-            sentence = f"{understood.name} has no class for {key}, so what it makes of these cannot be told."
+            sentence = f"{understood.name} has no class for {key}, so it is unknown how it reads these values."
             findings.append(Finding(f"{at}{key}.rope_parameters", Outcome.UNREADABLE, sentence))
     if (
         Rule.DTYPE in rules
@@ -361,11 +361,13 @@ def _converted(
         value = config.pop("dtype")
         if config.get("torch_dtype") is None:
             config["torch_dtype"] = value
-            sentence = f"{understood.name} of this release knows torch_dtype only; it has become that ({value})."
+            sentence = (
+                f"{understood.name} of this release reads only torch_dtype; hotfix passes {value} under that name."
+            )
             findings.append(Finding(f"{at}dtype", Outcome.TRANSLATED, sentence))
     if Rule.WINDOW in rules and config.get("sliding_window") == 0 and config.get("use_sliding_window") is False:
         config["sliding_window"] = None
-        sentence = "Masks of this release refuse a window of 0; None is none, too."
+        sentence = "The masks of this release reject a window of 0; hotfix passes None, which also means no window."
         findings.append(Finding(f"{at}sliding_window", Outcome.TRANSLATED, sentence))
     if Rule.ROPE in rules and "rope_parameters" in config and "rope_parameters" not in understood.arguments:
         findings += _Rope(config, release, understood, f"{at}rope_parameters").converted()
@@ -386,7 +388,7 @@ def _flattened(config: dict[str, Any], understood: Understood, at: str) -> tuple
     # Both have the ids of special tokens; generation uses those of the main configuration.
     moved = {key: value for key, value in text.items() if key not in hidden and config.get(key) is None}
     rest = {key: value for key, value in config.items() if key != "text_config"}
-    sentence = f"{understood.name} of this release has these keys among its own and would take its defaults."
+    sentence = f"{understood.name} of this release has these keys among its own and would use its defaults."
     return {**rest, **moved}, [Finding(f"{at}text_config", Outcome.TRANSLATED, sentence)]
 
 
@@ -421,7 +423,7 @@ class _Rope:
         layers = {name: value for name, value in given.items() if value is not None}
         strangers = [name for name, value in layers.items() if not isinstance(value, dict)]
         for name in strangers:
-            self._unreadable(name, "stands among layer types and is none")
+            self._unreadable(name, "is listed among the layer types but is not one")
         layers = {name: _without_none(value) for name, value in layers.items() if name not in strangers}
         full, sliding = layers.get("full_attention"), layers.get("sliding_attention")
         bases = next((pair for pair in LAYERS if set(pair) <= self.understood.arguments.keys()), None)
@@ -454,7 +456,7 @@ class _Rope:
         if kind != "default" or given.pop("partial_rotary_factor", 1.0) != 1.0:
             self._unreadable(f"{at}rope_type", f"is {kind!r}, and this release computes the default type there")
         for key in sorted(given.keys() & _CARRIED - {"original_max_position_embeddings"}):
-            self._unreadable(f"{at}{key}", "is nothing that this release reads there")
+            self._unreadable(f"{at}{key}", "is ignored by this release for that layer type")
         if base is not None:
             self._set(name, base, f"{at}rope_theta")
 
@@ -558,14 +560,15 @@ class _Rope:
             sentence = f"makes {', '.join(sorted(scaling))}, and this release takes {fields.group(1)} fields"
             self._unreadable(at.rstrip("."), sentence)
         self.config["rope_scaling"] = scaling
-        sentence = f"{self.understood.name} of this release knows rope_scaling only; it has become that ({spelled})."
+        model = self.understood.name
+        sentence = f"{model} of this release reads only rope_scaling; hotfix passes {spelled} under that name."
         self.findings.append(Finding(f"{self.key}.{at}rope_type", Outcome.TRANSLATED, sentence))
 
     def _set(self, name: str, value: Any, key: str) -> None:
         before = self.config.get(name, self.understood.arguments.get(name))
         self.config[name] = value
         if before != value:
-            sentence = f"{self.understood.name} of this release would take {name}={before}; it has become {value}."
+            sentence = f"{self.understood.name} of this release would use {name}={before}; hotfix passes {value}."
             self.findings.append(Finding(f"{self.key}.{key}", Outcome.TRANSLATED, sentence))
 
     def _unreadable(self, key: str, sentence: str, fix: str = "") -> None:

@@ -2,8 +2,8 @@
 
 Symptom   Silent except for "Some weights of … were not initialized from the model checkpoint", or one line of
           vlm-checkpoint-key-layout-new-to-old where that is applied: the language model is random.
-Cause     5.4 and 5.5 write ``model.language_model.model.…``. These releases take a file without a name that begins
-          with ``language_model`` for one of the language model alone.
+Cause     5.4 and 5.5 write ``model.language_model.model.…``. These releases assume that a file in which no name begins
+          with ``language_model`` contains the language model alone.
 Releases  4.50.0 to 4.51.3
 Upstream  4.52.1 changed the modules of these models; 5.6.0 writes the names of the Hub again, 5.9.0 reads these
 Here      Such a name counts as one of the whole model, unless the model is one of your own around Gemma 3. Then

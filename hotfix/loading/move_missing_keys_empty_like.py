@@ -12,8 +12,8 @@ Here      Such buffers are marked before ``_init_weights`` runs. If it leaves a 
           buffer: the model is built once more, with its weights on the meta device and everything else as in 4.57, and
           the buffer gets the value from there. Left alone are buffers that ``_init_weights`` sets, models without such
           buffers, the library's own models, FSDP, and a model that cannot be built in this way, whose constructor
-          gets more than plain data beside the configuration, since it may change that, too, or in which a constructor
-          writes to a global or to a class, or passes the module on, as to a registry.
+          gets more than plain data in addition to the configuration, since it may change that, too, or in which a
+          constructor writes to a global or to a class, or passes the module on, as to a registry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A pipeline ends where TensorFlow is installed beside Keras 3, though PyTorch runs the model.
+"""A pipeline crashes if TensorFlow is installed together with Keras 3, though PyTorch runs the model.
 
 Symptom   ``RuntimeError: Failed to import transformers.models.gpt2.modeling_tf_gpt2 … Your currently installed version
           of Keras is Keras 3, but this is not yet supported in Transformers.`` from ``pipeline("…", model="…")``.

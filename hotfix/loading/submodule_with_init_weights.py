@@ -1,11 +1,11 @@
-"""Models with a part that initialises itself, and is no model, cannot be built.
+"""Models with a part that initializes itself, and is no model, cannot be built.
 
 Symptom   ``AttributeError: 'Resampler' object has no attribute '_initialize_weights'`` from ``from_pretrained`` of
           MiniCPM-V and other remote code with a layer that has a method ``_init_weights``.
 Cause     Every module with such a method was taken for a model of the library.
 Releases  4.52.1 to 4.52.4
 Upstream  ComfyUI-MiniCPM#13 (fixed in 4.53.0)
-Here      A module without ``_initialize_weights`` is initialised by the model around it. Equal to 4.53.0.
+Here      A module without ``_initialize_weights`` is initialized by the model around it. Equal to 4.53.0.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def has_such_a_part(model: Any) -> bool:
 
 
 def initialise(model: Any) -> None:
-    """Initialise each module by the nearest model that it is in, children first."""
+    """Initialize each module by the nearest model that it is in, children first."""
     waiting = [(model, model, False)]
     while waiting:
         module, owner, is_next = waiting.pop()
@@ -57,7 +57,7 @@ def initialise(model: Any) -> None:
 
 
 def _walks_by_itself(module: Any) -> bool:
-    """Whether a class of the program's decides which of its parts are initialised."""
+    """Whether a class of the program's decides which of its parts are initialized."""
     owner = next((kind for kind in type(module).__mro__ if "smart_apply" in vars(kind)), None)
     return owner is not None and owner.__module__ != "torch.nn.modules.module"
 

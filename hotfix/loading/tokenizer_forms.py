@@ -47,7 +47,7 @@ def renamed_class(config: Mapping[str, Any], others: Collection[str] = ()) -> tu
     name = str(config.get("tokenizer_class"))
     if name not in _CLASSES or name in others or config.get("auto_map"):
         return dict(config), []
-    sentence = f"4.x has no {name}; its {_CLASSES[name]} goes by tokenizer.json alone, too."
+    sentence = f"4.x has no {name}; its {_CLASSES[name]} reads only tokenizer.json as well."
     finding = Finding("tokenizer_class", Outcome.TRANSLATED, sentence, FILE)
     return {**config, "tokenizer_class": _CLASSES[name]}, [finding]
 
@@ -102,7 +102,7 @@ def ends_of_template(config: Mapping[str, Any], tokenizer: Mapping[str, Any]) ->
     if both is None:
         return dict(config), []
     begins, ends = both
-    sentence = "4.x makes the template anew from add_bos_token and add_eos_token, which 5.x does not write."
+    sentence = "4.x rebuilds the template from add_bos_token and add_eos_token, which 5.x does not write."
     finding = Finding("add_bos_token", Outcome.TRANSLATED, sentence, FILE)
     return {**config, "add_bos_token": begins, "add_eos_token": ends}, [finding]
 

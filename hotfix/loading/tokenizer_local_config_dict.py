@@ -1,7 +1,7 @@
 """A large tokenizer in a local folder cannot be loaded.
 
 Symptom   ``AttributeError: 'dict' object has no attribute 'model_type'`` from ``AutoTokenizer.from_pretrained(folder)``
-          for every fast tokenizer with more than 100,000 tokens (Qwen, Llama 3, DeepSeek) beside a ``config.json``.
+          for every fast tokenizer with more than 100,000 tokens (Qwen, Llama 3, DeepSeek) next to a ``config.json``.
 Cause     To find Mistral tokenizers with an outdated pattern, the release reads ``config.json``, and uses the
           dictionary like an object.
 Releases  4.57.2

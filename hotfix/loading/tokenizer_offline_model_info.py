@@ -1,7 +1,7 @@
 """A large tokenizer that is in the cache cannot be loaded offline.
 
 Symptom   ``OfflineModeIsEnabled`` (4.57.3), or ``FileNotFoundError`` with the name of the repository (4.57.2), from
-          ``AutoTokenizer.from_pretrained("organisation/model")`` with ``HF_HUB_OFFLINE=1`` or ``local_files_only=True``
+          ``AutoTokenizer.from_pretrained("organization/model")`` with ``HF_HUB_OFFLINE=1`` or ``local_files_only=True``
           on a machine that has it in its cache. Fast tokenizers with more than 100,000 tokens.
 Cause     The release asks the Hub whether the model descends from one of Mistral's, even in offline mode. 4.57.2 also
           lists the name of the repository as a folder.

@@ -5,7 +5,7 @@ Symptom   ``ImportError: cannot import name 'ScalingType' from 'torch.nn.functio
 Cause     The release concludes from metadata that torchao can be used, and imports it at the top of a module that every
           model needs.
 Releases  4.57.1 and later; 4.51.0 to 4.56.2 import it elsewhere, and stay as they are
-Upstream  reported for torchao 0.18 beside torch before 2.10; not fixed
+Upstream  reported for torchao 0.18 with torch before 2.10; not fixed
 Here      Before such a module imports torchao, it is imported once as a test. If that fails, it counts as missing for
           these modules, and one warning gives the reason. A request for torchao's quantization raises the import's own
           error, and a program that handles that error around its import of a model gets it.

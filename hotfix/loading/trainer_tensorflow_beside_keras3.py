@@ -1,4 +1,4 @@
-"""The Trainer cannot be imported where TensorFlow is installed beside Keras 3, though it trains PyTorch's models only.
+"""The Trainer, which trains only PyTorch models, cannot be imported if TensorFlow is installed together with Keras 3.
 
 Symptom   ``RuntimeError: Failed to import transformers.trainer … Your currently installed version of Keras is Keras 3,
           but this is not yet supported in Transformers.`` from ``from transformers import Trainer``.

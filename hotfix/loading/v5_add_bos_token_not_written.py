@@ -6,7 +6,7 @@ Cause     5.x keeps special tokens around a text in the template of tokenizer.js
           `add_bos_token` and `add_eos_token`. The classes of 4.x build the template from these, by default True and
           False.
 Releases  4.36.0 to 4.57.6, all that 4.x has
-Upstream  not reported (5.0.0 goes by tokenizer.json)
+Upstream  not reported (5.0.0 reads tokenizer.json)
 Here      If 5.x wrote the settings, and the class builds a template, the two are derived from the template in
           tokenizer.json. A template that they cannot express is left alone, as are settings with one of them. Ids are
           those of 5.x. The caller's arguments take precedence. A tokenizer class of your own stays as it is.

@@ -19,7 +19,7 @@ FIX = Fix(
     title="Special tokens of a tokenizer that 4.x has saved are no special tokens in 5.x",
     kind="silent",
     fixed_in="5.18.0",
-    everyone="only where the newer key is empty, and no constructor of one's own reads it: the new code tests it",
+    everyone="only where the newer key is empty, and no custom constructor reads it: the new code tests it",
 )
 
 FIX.edits(

@@ -31,7 +31,7 @@ FIX = Fix(
     title="Qwen-7B and other remote code have random weights after from_pretrained in transformers 5",
     kind="silent",
     upstream=("transformers#46620",),
-    optin="upstream has not repaired it, and it changes which modules a running model initialises",
+    optin="upstream has not repaired it, and it changes which modules a running model initializes",
     group="removed-names",  # code that runs again because of them has to compute the same
     prefilter="def _initialize_missing_keys(self, is_quantized",
 )

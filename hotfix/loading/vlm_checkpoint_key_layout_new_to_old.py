@@ -85,7 +85,7 @@ def with_names_of_this_release(
             return names  # then the release leaves names out with reason, such as the head of another task
         if into_base_model and not all(new.startswith(f"{model.base_model_prefix}.") for new in changes.values()):
             sentence = f"{FIX.id}: the weights of {type(model).__name__} have names that this release cannot read"
-            session.current().log.warn_or_raise(f"{sentence} ({min(changes)}): most of them are made anew at random.")
+            session.current().log.warn_or_raise(f"{sentence} ({min(changes)}): most of them are initialized at random.")
             return names
         return {**names, **(dict(zip(left_out, left_out)) if is_of_the_library(type(model)) else {}), **changes}
 

@@ -1,4 +1,4 @@
-"""Whether a model's attention, and its mask, is made by the library's own function, and by which one."""
+"""Tests whether the library's own function computes a model's attention or its mask."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_own(fix: str, config: Any, eager: Any) -> bool:
     """
     function = registered(config)
     if config._attn_implementation == "eager":
-        return scope.is_own(fix, eager) and scope.is_own(fix, function)
+        return scope.is_own(fix, eager) and scope.is_own(fix, function)  # a program may register its own "eager"
     return function is not None and scope.is_own(fix, function)
 
 
@@ -41,7 +41,7 @@ def has_own_mask(fix: str, config: Any) -> bool:
 
 
 def is_flash(config: Any) -> bool:
-    """Whether a configuration names FlashAttention, by the function and not by the name."""
+    """Whether a configuration selects FlashAttention, judged by the registered function, not by its name."""
     function = registered(config)
     function = getattr(function, "func", function)
     # Not `__module__`, which functools.wraps copies.

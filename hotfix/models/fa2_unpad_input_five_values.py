@@ -1,14 +1,14 @@
-"""flash-attn 2.7 returns one value more than is taken: several tokens at once behind a cache, in a batch with padding.
+"""flash-attn 2.7 returns one more value than the release unpacks, for several tokens after a cache in a padded batch.
 
 Symptom   ``ValueError: too many values to unpack (expected 4)`` out of ``_upad_input``, under FlashAttention-2, where a
           batch with padding has more keys than queries, and more queries than one: a prompt that is read in parts, a
-          conversation that goes on behind its cache, assisted decoding.
-Cause     ``unpad_input`` returns five values since flash-attn 2.7.0. Four are taken.
-Releases  4.43.0 to 4.48.3, beside flash-attn 2.7.0 or later
+          conversation that continues from its cache, assisted decoding.
+Cause     ``unpad_input`` returns five values since flash-attn 2.7.0. The release unpacks four.
+Releases  4.43.0 to 4.48.3, with flash-attn 2.7.0 or later
 Upstream  mosaicml/llm-foundry#1732, microsoft/LLaVA-Rad#17 (fixed in 4.49.0)
-Here      What comes after the four is left, as in 4.49.0.
+Here      The values after the fourth are ignored, as in 4.49.0.
 
-Not here  4.36 to 4.42, where each model has a copy: flash-attn before 2.7 is of their day.
+Not here  4.36 to 4.42, where each model has a copy: flash-attn of that time is older than 2.7.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="ValueError: too many values to unpack (expected 4), beside flash-attn 2.7",
+    title="ValueError: too many values to unpack (expected 4), with flash-attn 2.7",
     kind="crash",
     needs={"flash-attn": ">=2.7"},
     upstream=("mosaicml/llm-foundry#1732", "microsoft/LLaVA-Rad#17"),

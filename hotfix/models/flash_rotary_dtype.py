@@ -7,9 +7,9 @@ Cause     Queries and keys are cast up to float32 before the rotary embedding, c
 Releases  Qwen2.5-VL: 4.49.0. Qwen2.5-Omni: 4.52.1 to 4.52.4.
 Upstream  transformers#36065 (fixed in 4.50.0), transformers#38453 (the function is gone in 4.53.0),
           flash-attention commit 1870a0dc (assertion dropped in 2.8.0)
-Here      Where they are not float32, cos and sin are cast up alongside, the rotation happens in float32, the result has
-          the dtype of the input. A kernel of your own in place of flash-attn's gets what the release gives it.
-          Bitwise equal to 4.50.0 (Qwen2.5-VL), and to 4.53.1 and flash-attn 2.8 (Qwen2.5-Omni).
+Here      If cos and sin are not float32, they are cast to float32 as well; the rotation runs in float32, and the result
+          has the dtype of the input. Your own kernel in place of flash-attn's gets the arguments that the release
+          passes. Bitwise equal to 4.50.0 (Qwen2.5-VL), and to 4.53.1 and flash-attn 2.8 (Qwen2.5-Omni).
 """
 
 from __future__ import annotations

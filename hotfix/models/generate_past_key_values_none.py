@@ -1,8 +1,8 @@
-"""`generate` does not take None for a cache.
+"""``generate(past_key_values=None)`` raises a TypeError.
 
 Symptom   ``TypeError: 'NoneType' object is not subscriptable`` in ``_get_initial_cache_position``, from code that
           passes ``past_key_values=None``.
-Cause     The argument is looked for by its name alone.
+Cause     The release checks only whether the argument was passed, not whether it is None.
 Releases  4.41.0 to 4.41.2
 Upstream  fixed in 4.42.0
 Here      None means no cache, as in 4.40.2 and 4.42.0.

@@ -1,4 +1,4 @@
-"""Decoding with a mask of the new tokens alone, beside a cache, gives garbage.
+"""Decoding with a mask of the new tokens alone, together with a cache, gives garbage.
 
 Symptom   Silent. A program that feeds one token (or embedding) at a time, with ``past_key_values`` and a mask of length
           1, generates noise, as CosyVoice 2 does.

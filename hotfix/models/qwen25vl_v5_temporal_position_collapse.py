@@ -7,7 +7,7 @@ Cause     The first position of an image or a video is multiplied by the interva
           of the frame; the rows are repeated for all frames before they are counted.
 Releases  5.3.0 to 5.5.4. Ten other models have the same method, and ask it for one frame at a time: that is right.
 Upstream  transformers#45381, transformers#45400 (fixed in 5.6.0)
-Here      The positions are computed anew: time, row and column of each token, counted from the first position, time in
+Here      The positions are recomputed: time, row and column of each token, counted from the first position, time in
           steps of the interval. Bitwise equal to 5.6.0.
 """
 

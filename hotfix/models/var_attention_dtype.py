@@ -3,7 +3,7 @@
 Symptom   xformers: ``ValueError: Query/Key/Value should either all have the same dtype, …``, or, for the bias alone,
           ``RuntimeError: invalid dtype for bias - should match query's dtype``;
           flash-attn: ``RuntimeError: FlashAttention only support fp16 and bf16 data type``
-Cause     With l2-normalised attention under autocast, the normalisation and the learned scale make q and k float32,
+Cause     With l2-normalized attention under autocast, the normalization and the learned scale make q and k float32,
           while v keeps the dtype of autocast; the fused operators are called with them as they are. One revision casts
           q, k and v, but the bias to the dtype that q had before.
 Releases  None: VAR is a repository, and its forks carry ``models/basic_var.py`` under other names. The revisions
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import torch
 
 FIX = Fix(
-    title="VAR's fused attention refuses float32 queries and keys beside half-precision values",
+    title="VAR's fused attention rejects float32 queries and keys together with half-precision values",
     kind="crash",
     upstream=("FoundationVision/VAR#27", "FoundationVision/VAR#30", "FoundationVision/VAR@2236c79"),
     fixed_in="2236c79",
@@ -93,14 +93,14 @@ def _in_dtype_of(value: torch.Tensor, given: Any) -> Any:
     if not isinstance(given, torch.Tensor) or given.dtype == value.dtype:
         return given
     if not (given.is_floating_point() and value.is_floating_point()):
-        return given  # a boolean mask, or quantised values
+        return given  # a boolean mask, or quantized values
     # A bias is expanded over batch and heads without memory of its own. Cast what it has, and expand again.
     own = given[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in given.stride())]
     return own.to(value.dtype).expand(given.shape)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: how the bug is recognised in the source of a fork.
+# Below: how the bug is recognized in the source of a fork.
 
 ATTENTION = {"memory_efficient_attention", "flash_attn_func"}
 CASTS = {"to", "type", "type_as", "half", "bfloat16"}
@@ -108,7 +108,7 @@ CASTS = {"to", "type", "type_as", "half", "bfloat16"}
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
-    """Queries and keys are normalised and reach an attention call without a cast, or the bias in their old dtype."""
+    """Queries and keys are normalized and reach an attention call without a cast, or the bias in their old dtype."""
     if not any(isinstance(node, ast.Call) and _called(node) == "normalize" for node in ast.walk(function)):
         return False
     assigned: dict[Optional[str], list[ast.expr]] = {}

@@ -1,7 +1,7 @@
 """``AdamW`` is gone from transformers.
 
 Symptom   ``ImportError: cannot import name 'AdamW' from 'transformers'``.
-Cause     The class was removed in favor of torch's. That one is another optimizer by default: weight decay 0.01 (here
+Cause     The class was removed in favour of torch's. That one is another optimizer by default: weight decay 0.01 (here
           0), epsilon 1e-8 (here 1e-6). It decays before the step, adds epsilon after the bias correction, and has no
           ``correct_bias``.
 Releases  4.50.0 and later

@@ -23,7 +23,10 @@ def attention_class(name: str, module: str, base: type, instead: str) -> type:
     """
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
-        raise Gone(f"{name} is gone from this release of transformers, and hotfix gives its name only. {instead}")
+        raise Gone(
+            f"This release of transformers no longer has {name}; hotfix restores only the name, so it cannot be "
+            f"instantiated. {instead}"
+        )
 
     class Unpatched(type(base)):  # type: ignore[misc]  # the metaclass is known at run time only
         """The metaclass; classes that inherit from the made class may be changed."""
@@ -31,8 +34,8 @@ def attention_class(name: str, module: str, base: type, instead: str) -> type:
         def __setattr__(cls, attribute: str, value: Any) -> None:
             if cls is made and attribute not in _OF_THE_CLASS:
                 raise Gone(
-                    f"{name}.{attribute} cannot be set: {name} is gone from this release of transformers, and nothing "
-                    f"in it is one, so nobody would notice. {instead}"
+                    f"{name}.{attribute} cannot be set: this release of transformers no longer has {name}, and nothing "
+                    f"in it is an instance of it, so setting it would have no effect. {instead}"
                 )
             super().__setattr__(attribute, value)
 

@@ -50,7 +50,7 @@ def mapping(auto: Any) -> Any:
 
 @FIX.adds_made((f"{AUTO}:AutoModelForVision2Seq", LACKING), exported_by=("transformers", "transformers.models.auto"))
 def auto_class(auto: Any) -> type:
-    """The class, built like its neighbors."""
+    """The class, built like its neighbours."""
     members = {"_model_mapping": auto.MODEL_FOR_VISION_2_SEQ_MAPPING, "__module__": AUTO}
     made: type = auto.auto_class_update(
         type("AutoModelForVision2Seq", (auto._BaseAutoModelClass,), members), head_doc="vision-to-text modeling"

@@ -61,7 +61,7 @@ def mapping(auto: Any) -> Any:
 
 @FIX.adds_made((f"{AUTO}:AutoModelWithLMHead", LACKING), exported_by=("transformers", "transformers.models.auto"))
 def auto_class(auto: Any) -> type:
-    """The class, built like its neighbors."""
+    """The class, built like its neighbours."""
     members = {"_model_mapping": auto.MODEL_WITH_LM_HEAD_MAPPING, "__module__": AUTO}
     made: type = auto.auto_class_update(
         type("AutoModelWithLMHead", (auto._BaseAutoModelClass,), members), head_doc="language modeling"

@@ -1,7 +1,7 @@
 """Callbacks of the Trainer no longer get the tokenizer by its old name.
 
 Symptom   ``AttributeError: 'CallbackHandler' object has no attribute 'tokenizer'`` from SetFit, small-text and other
-          Trainers of one's own; ``TypeError: on_evaluate() missing 1 required positional argument: 'tokenizer'``.
+          custom Trainers; ``TypeError: on_evaluate() missing 1 required positional argument: 'tokenizer'``.
 Cause     Attribute and argument were renamed to ``processing_class``, without a translation of the old names.
 Releases  4.46.1 and later
 Upstream  setfit#574, small-text#80 (not put back)

@@ -1,7 +1,7 @@
 """Functions of another number of arguments, before or after this release.
 
 Symptom   ``TypeError: GenerationMixin._get_initial_cache_position() missing 1 required positional argument:
-          'model_kwargs'`` from a ``generate`` of one's own of before 4.52; ``TypeError: layer_type_validation() takes 1
+          'model_kwargs'`` from a custom ``generate`` written before 4.52; ``TypeError: layer_type_validation() takes 1
           positional argument but 2 were given`` from remote code for 4.57 and later.
 Cause     The first wants the length and the device of the tokens in place of the tokens. The second got a number that
           the list of layers is checked against.

@@ -104,7 +104,7 @@ _EQUIPPED: weakref.WeakKeyDictionary[type, dict[str, Any]] = weakref.WeakKeyDict
 
 
 def _equip(cls: type, name: str) -> None:
-    # A class of one's own may have the name itself, or how it is loaded; then that counts.
+    # A custom class may have the name itself, or how it is loaded; then that counts.
     if cls in _EQUIPPED or hasattr(cls, name):
         return
     members: dict[str, Any] = {name: inner(name)}
@@ -167,7 +167,7 @@ def loading(name: str) -> Callable[..., None]:
 @cache
 def _reads(code: types.CodeType, at: int, name: str) -> bool:
     """Whether code reads an attribute by name there; calls of `hasattr` and `getattr` are calls."""
-    # 3.12 points at the end of what it keeps behind an instruction, once that is specialised.
+    # 3.12 points at the end of what it keeps behind an instruction, once that is specialized.
     here = max((each for each in dis.get_instructions(code) if each.offset <= at), key=lambda each: each.offset)
     return here.opname in ("LOAD_ATTR", "LOAD_METHOD") and here.argval == name
 

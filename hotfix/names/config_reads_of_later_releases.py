@@ -7,7 +7,7 @@ Cause     4.45.0 brought `get_text_config`; 4.56.0 renamed ``torch_dtype``; 5.0.
           ``rope_parameters``; some models got a second name for an attribute.
 Releases  before 5.0.0
 Upstream  the attributes are new
-Here      Code that would end without them can read them, but not the library itself: ``dtype`` is ``torch_dtype``,
+Here      Code that would crash without them can read them, but not the library itself: ``dtype`` is ``torch_dtype``,
           and ``rope_parameters`` the dictionary that 5.0.0 makes from ``rope_theta``, ``rope_scaling`` and
           ``partial_rotary_factor``. It is for reading: a change of it would have no effect, and raises TypeError. Code
           that also sets an attribute of the same name gets none of these. Language models of the library have the

@@ -1,7 +1,7 @@
 """``download_url`` is gone from ``transformers.utils``, and pipelines do not say their framework.
 
 Symptom   ``ImportError: cannot import name 'download_url' from 'transformers.utils'``; ``AttributeError: '…Pipeline'
-          object has no attribute 'framework'``, from pipelines of one's own.
+          object has no attribute 'framework'``, from custom pipelines.
 Cause     Files are read from the Hub, and PyTorch is the only framework.
 Releases  5.0.0 and later
 Upstream  granite-tsfm#493 (not put back)

@@ -1,7 +1,7 @@
 """``DefaultFastImageProcessorKwargs`` is gone, from which image processors inherit the names of their arguments.
 
 Symptom   ``ImportError: cannot import name 'DefaultFastImageProcessorKwargs' from
-          'transformers.image_processing_utils_fast'``, from remote code and processors of one's own.
+          'transformers.image_processing_utils_fast'``, from remote code and custom processors.
 Cause     ``ImagesKwargs`` took its place.
 Releases  5.0.0 to 5.3.0; after that the module is another one
 Upstream  tt-xla#4270 (not put back)

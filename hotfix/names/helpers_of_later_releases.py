@@ -303,7 +303,7 @@ def make_flat_list_of_images(image_utils: Any) -> Callable[[Any], Any]:
 
 @FIX.adds_made((f"{AUTO}:AutoModelForImageTextToText", "<4.46.0"), exported_by=("transformers",), only_needed=True)
 def auto_class(auto: Any) -> type:
-    """The class, built like its neighbors."""
+    """The class, built like its neighbours."""
     names = type(auto.MODEL_FOR_VISION_2_SEQ_MAPPING_NAMES)(auto.MODEL_FOR_VISION_2_SEQ_MAPPING_NAMES)
     mapping = type(auto.MODEL_MAPPING)(auto.CONFIG_MAPPING_NAMES, names)
     members = {"_model_mapping": mapping, "__module__": AUTO}

@@ -2,7 +2,7 @@
 
 Symptom   ``ImportError: cannot import name 'is_flash_attn_greater_or_equal_2_10' from 'transformers.utils'`` from
           remote code that uses FlashAttention-2 itself.
-Cause     The function was removed in favor of the general one.
+Cause     The function was removed in favour of the general one.
 Releases  5.4.0
 Upstream  transformers#28200, restored in 5.5.0
 Here      The result from 5.5.0 on, without the deprecation warning: whether flash-attn 2.1.0 or later is installed. For

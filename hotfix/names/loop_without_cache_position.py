@@ -1,4 +1,4 @@
-"""A decoding loop of one's own has no ``cache_position``.
+"""A custom decoding loop has no ``cache_position``.
 
 Symptom   ``KeyError: 'cache_position'`` in ``_update_model_kwargs_for_generation``, after the first token of a loop of
           before 4.43 (MusicMagus, and others that decode in a way of their own); with a cache ``TypeError: 'NoneType'

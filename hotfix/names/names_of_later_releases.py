@@ -315,7 +315,7 @@ FIX.adds_made(
 
 @FIX.adds_made((f"{AUTO}:AutoModelForMultimodalLM", BEFORE_5), exported_by=("transformers",), only_needed=True)
 def auto_class(auto: Any) -> type:
-    """The class, built like its neighbors."""
+    """The class, built like its neighbours."""
     pictures = getattr(auto, "MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES", auto.MODEL_FOR_VISION_2_SEQ_MAPPING_NAMES)
     sound = [(kind, name) for kind, name in SOUND.items() if kind in auto.CONFIG_MAPPING_NAMES]
     mapping = type(auto.MODEL_MAPPING)(auto.CONFIG_MAPPING_NAMES, type(pictures)([*pictures.items(), *sound]))

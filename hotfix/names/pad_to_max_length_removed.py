@@ -7,7 +7,7 @@ Cause     The argument, which was deprecated in favour of ``padding``, is no lon
 Releases  4.52.1 to 4.57.6; 5.x ignores the argument
 Upstream  not put back
 Here      After the error, the call has ``padding="max_length"`` if it has a ``max_length``, or ``padding="longest"`` if
-          it has none, and truncates to a ``max_length`` unless told otherwise, as in 4.51.3. With a ``padding`` of its
+          it has none, and truncates to a ``max_length`` by default, as in 4.51.3. With a ``padding`` of its
           own the argument has no effect, as it had none.
 """
 

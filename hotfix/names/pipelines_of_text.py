@@ -78,7 +78,7 @@ class Text2Text:
         if "max_new_tokens" in asked and "max_length" not in asked:
             settings.pop("max_length", None)
         defaults = dict(DEFAULTS)
-        if settings.get("max_length", getattr(model, "max_length", None)) not in (None, 20):  # 20 is what 4.x goes by
+        if settings.get("max_length", getattr(model, "max_length", None)) not in (None, 20):  # 20 is the default of 4.x
             del defaults["max_new_tokens"]
         if pad is not None and getattr(model, "pad_token_id", None) is None:
             defaults["pad_token_id"] = pad

@@ -16,7 +16,7 @@ Here      Code that would fail without it gets ``generate`` of such a model, if 
           `v5-older-prepare-inputs` describes. With the opt-in, such a class gets
           ``GenerationMixin`` at its first instance, and ``can_generate()`` is true, for programs that ask before they
           generate. Without hotfix, the bases are what they were. A class without a ``prepare_inputs_for_generation``
-          has the general one for code that would end without it, as PEFT does for causal language models.
+          has the general one for code that would crash without it, as PEFT does for causal language models.
 """
 
 from __future__ import annotations

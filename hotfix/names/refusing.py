@@ -23,7 +23,10 @@ def hollow(name: str, module: str, base: type, instead: str) -> type:
     """
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
-        raise Gone(f"{name} is gone from this release of transformers, and hotfix gives its name only. {instead}")
+        raise Gone(
+            f"This release of transformers no longer has {name}; hotfix restores only the name, so it cannot be "
+            f"instantiated. {instead}"
+        )
 
     doc = f"The name of a class that is gone: it can be imported and asked for, not built. {instead}"
     namespace = {"__init__": refuse, "__module__": module, "__doc__": doc}

@@ -1,4 +1,4 @@
-"""``config.rope_scaling`` of a configuration of one's own is never None, and may lack ``type``.
+"""``config.rope_scaling`` of a custom configuration is never None, and may lack ``type``.
 
 Symptom   ``KeyError: 'type'`` while a model is built: InternLM2 of InternVL, Phi-3's and DeepSeek's remote code, and
           whatever else asks ``config.rope_scaling is None`` and then ``config.rope_scaling["type"]``.

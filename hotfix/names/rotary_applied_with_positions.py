@@ -1,13 +1,13 @@
 """``apply_rotary_pos_emb`` no longer takes ``position_ids``.
 
 Symptom   ``TypeError: unsqueeze(): argument 'dim' (position 1) must be int, not Tensor`` (or ``not NoneType``), or
-          ``TypeError: apply_rotary_pos_emb() got an unexpected keyword argument 'position_ids'``, from attention layers
-          of one's own that call ``apply_rotary_pos_emb(q, k, cos, sin, position_ids)`` as the library did to 4.57.
-Cause     The argument, unused since 4.38, was removed, and what is given in its place is taken for a dimension.
+          ``TypeError: apply_rotary_pos_emb() got an unexpected keyword argument 'position_ids'``, from custom attention
+          layers that call ``apply_rotary_pos_emb(q, k, cos, sin, position_ids)`` as the library did up to 4.57.
+Cause     The argument, unused since 4.38, was removed, and the value passed in its place is read as a dimension.
 Releases  5.0.0 and later
 Upstream  not put back
-Here      After the error, the argument is left out, as it had no effect. Rows of these positions are looked up in what
-          `rotary-by-length` gives.
+Here      After the error, the argument is left out, as it had no effect. Rows of these positions are looked up in the
+          tables that `rotary-by-length` returns.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FOLDERS = """
     ),
 )
 def without_positions(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave the positions out."""
+    """Leave the positions out, or look up their rows of cos and sin."""
 
     def apply_rotary_pos_emb(*args: Any, **kwargs: Any) -> Any:
         given = {**dict(zip(("q", "k", "cos", "sin", "position_ids", "unsqueeze_dim"), args)), **kwargs}

@@ -3,7 +3,7 @@
 Symptom   ``TypeError: LlamaRotaryEmbedding.__init__() got an unexpected keyword argument 'dim'``, or ``'base'``, or
           ``AttributeError: 'int' object has no attribute 'max_position_embeddings'``, from attention layers that are
           built as in 4.36: ``LlamaRotaryEmbedding(head_dim, max_position_embeddings=2048, base=10000)``.
-Cause     They are made from the configuration of a model. Since 5.19.0 they are not told a device either.
+Cause     They are made from the configuration of a model. Since 5.19.0 they get no device either.
 Releases  4.48.0 and later; 5.0.0 and later for Chameleon and DBRX
 Upstream  transformers#35621 (not put back)
 Here      After the error, the frequencies are made from the dimension and the base, as in 4.47.1, and ``dim``, ``base``

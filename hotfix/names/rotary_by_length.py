@@ -9,8 +9,8 @@ Releases  4.38.0 and later for Llama; 4.42.0 and later for Mistral; 4.45.0 and l
 Upstream  axolotl#1423, AutoGPTQ#606, ColossalAI#5555, VILA#126 (not put back)
 Here      After the error, cosine and sine of the positions below the length, of shape ``(length, head size)``, as
           before. ``apply_rotary_pos_emb`` looks rows up in these and, as soon as a program has got them, in every
-          table of two dimensions: it may have copied or cut them. A length beside positions has no effect, as it had
-          none before.
+          table of two dimensions: it may have copied or cut them. A length passed together with positions has no
+          effect, as it had none before.
 """
 
 from __future__ import annotations

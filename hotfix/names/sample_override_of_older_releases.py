@@ -3,7 +3,7 @@
 Symptom   ``TypeError: MyModel._sample() missing 1 required positional argument: 'logits_warper'``; since 4.57.1 also
           ``'streamer'``, from classes that draw tokens themselves, and from projects that put a ``_sample`` of their
           own in the library's place.
-Cause     Up to 4.44.2 ``generate`` passed the warpers (temperature, ``top_k`` and others) beside the processors; since
+Cause     Up to 4.44.2 ``generate`` passed the warpers (temperature, ``top_k`` and others) next to the processors; since
           4.45.0 they are the last processors. Since 4.57.1 it leaves out a streamer that is None.
 Releases  4.45.0 and later
 Upstream  the argument was removed in 4.45.0
@@ -104,7 +104,7 @@ def _called(method: Callable[..., Any], given: tuple[Any, ...], /, *args: Any, *
 
 
 def _split(processors: Any, given: tuple[Any, ...]) -> Optional[tuple[Any, Any]]:
-    """The processors and the warpers of 4.44.2, which normalised after both; None if they are mixed.
+    """The processors and the warpers of 4.44.2, which normalized after both; None if they are mixed.
 
     Args:
         processors: a list in which `generate` has appended warpers, and `LogitNormalization` if it is asked for.

@@ -1,7 +1,7 @@
 """``AttentionMaskConverter._unmask_unattended`` does not take the mask of the tokens any more.
 
 Symptom   ``TypeError: AttentionMaskConverter._unmask_unattended() got an unexpected keyword argument 'unmasked_value'``
-          from an attention of one's own of before 4.39 (llm2vec).
+          from a custom attention written before 4.39 (llm2vec).
 Cause     The function finds the rows in which nothing is attended to by their values alone.
 Releases  4.39.0 to 4.47.1. Later releases lack the form as well, and are not repaired.
 Upstream  llm2vec#24 (not put back)

@@ -71,7 +71,7 @@ def work_out(model: Any) -> None:
 
 
 def refresh(model: Any) -> None:
-    """Work out anew what a model got here, if it did."""
+    """Recompute what a model got here, if it did."""
     known = getattr(model, _KEYS, None)
     if known is not None and known is _of_a_part.get(model):
         _give(model)

@@ -77,7 +77,7 @@ WAYS: dict[str, Way] = {
 
 
 def _constructor(name: str, way: Way) -> Callable[[Any], Any]:
-    """A function that makes the method for the module that it is added to."""
+    """A function that makes the method; the module that it is added to is not needed."""
     parts = [part.rstrip("?") for part in way.parts.split()]
     arguments = [
         Parameter(part.rstrip("?"), Parameter.POSITIONAL_OR_KEYWORD, default=None if "?" in part else Parameter.empty)

@@ -10,7 +10,7 @@ Cause     Generation parameters moved to `GenerationConfig`, and are dropped fro
           configurations of the library that use them, and the rotary ones into ``rope_parameters``.
 Releases  5.0.0 and later
 Upstream  ComfyUI-Florence2#187, ComfyUI-Florence2#199, ComfyUI#12277 and three more (not put back)
-Here      Code that would end without them has them, but not the library itself: the value from a file or an
+Here      Code that would crash without them has them, but not the library itself: the value from a file or an
           argument, or else the default of 4.57.6, for classes of the library its own. ``rope_theta`` and the like are
           read from ``rope_parameters``, and attributes of Qwen2-VL's text model from ``text_config``. Nothing is saved
           with the configuration. A class outside of transformers has ``use_cache`` if it was given, and neither

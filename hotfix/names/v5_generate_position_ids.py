@@ -1,15 +1,15 @@
-"""``generate`` passes older models positions that they do not cut.
+"""``generate`` passes positions to older models, which do not cut them.
 
 Symptom   In the second step of ``generate``, sizes of tensors that do not match, or attention weights of a wrong size:
           MiniCPM, DeepSeek-VL2, InternLM2, Phi-3, GOT-OCR2.0, Baichuan and other remote code.
-Cause     ``generate`` makes the positions of all tokens and hands them to ``prepare_inputs_for_generation``. One that
-          was written before 5.3.0 makes them itself, of the tokens that are not in the cache, unless it is given some:
-          those it takes as they are.
+Cause     ``generate`` computes the positions of all tokens and passes them to ``prepare_inputs_for_generation``. A
+          method written before 5.3.0 computes those of the tokens that are not in the cache, unless it gets positions,
+          which it uses unchanged.
 Releases  5.3.0 and later
 Upstream  not repaired
 Here      A ``prepare_inputs_for_generation`` that was not written in transformers, knows no
-          ``next_sequence_length`` and does not ask the library's own is handed no positions that the caller has not
-          given, as in 4.57.6.
+          ``next_sequence_length`` and does not call the library's own method gets no positions unless the caller passed
+          some, as in 4.57.6.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="remote code is handed the positions of all tokens by generate, and its second step does not fit the cache",
+    title="generate() passes the positions of all tokens to remote code, and the second step does not match the cache",
     kind="crash",
     optin="a model that cuts the positions itself would no longer get them",
     group="removed-names",
@@ -39,7 +39,7 @@ FIX.edits(
 
 
 def cuts_positions(model: Any) -> bool:
-    """Whether a model cuts positions that it is handed to those of the tokens of a step."""
+    """Whether a model cuts positions that it gets to those of the tokens of a step."""
     method = type(model).prepare_inputs_for_generation
     if str(method.__module__).startswith("transformers."):
         return True

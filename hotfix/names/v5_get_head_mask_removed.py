@@ -34,5 +34,5 @@ def get_head_mask(self: Any, head_mask: Any, num_hidden_layers: int, is_attentio
         Gone: there is a mask.
     """
     if head_mask is not None:
-        raise Gone("This release of transformers has no masks of heads: no layer would go by it. Leave head_mask out.")
+        raise Gone("This release of transformers has no masks of heads: no layer would use it. Leave head_mask out.")
     return [None] * num_hidden_layers

@@ -1,8 +1,9 @@
 """``prepare_inputs_for_generation`` no longer cuts tokens that the cache has.
 
-Symptom   Silent: a decoding loop of one's own, written for 4.x, computes nonsense from its second token on.
-Cause     It gives all tokens and a cache, and the method passes all of them to the model, on top of those in the cache.
-          ``generate()`` says how many are new (``next_sequence_length``), and until 5.2 the positions said so.
+Symptom   Silent: a custom decoding loop, written for 4.x, computes wrong results from its second token on.
+Cause     It passes all tokens together with a cache, and the method passes all of them to the model, on top of those in
+          the cache. ``generate()`` says how many are new (``next_sequence_length``), and until 5.2 the positions said
+          so.
 Releases  5.3.0 and later
 Upstream  not put back
 Here      Tokens that the cache has are left out if nothing says how many are new and the attention mask is exactly as
@@ -19,10 +20,10 @@ from typing import Any, Callable, Optional
 from hotfix.fix import Fix
 from hotfix.patching import scope
 
-_OF_AUDIO = "its tokens are codes of audio, which loops of one's own do not give it"
+_OF_AUDIO = "its tokens are codes of audio, which custom loops do not pass"
 
 FIX = Fix(
-    title="A decoding loop that gives all tokens and a cache computes nonsense with 5.3 and later",
+    title="A decoding loop that passes all tokens together with a cache computes wrong results from 5.3 on",
     kind="silent",
     group="removed-names",
     everyone="only for a mask that is too short for cache and tokens together: the new code tests it",

@@ -1,4 +1,4 @@
-"""``forward`` refuses keys and values that are a tuple of tuples.
+"""``forward`` rejects keys and values that are a tuple of tuples.
 
 Symptom   ``AttributeError: 'tuple' object has no attribute 'get_seq_length'`` from ``model(ids, past_key_values=past)``
           of GPT-2, BART, BERT as a decoder and others, in loops that cut, repeat or save the keys and values.
@@ -8,8 +8,8 @@ Upstream  by design (not put back)
 Here      After the error, the cache that 4.57.6 made: a `DynamicCache`, or an `EncoderDecoderCache` in models that can
           have an encoder. The output has this cache, as in 4.57.6. A tuple stays refused where 4.57.6 refused it: with
           ``use_cache=False``, in a model that checkpoints while it trains, in a BERT that is no decoder, and in models
-          such as Llama, which convert none since 4.48. FSMT, Flaubert, XLM, ProphetNet, BLIP, CPM-Ant, TAPAS, CLVP,
-          Kosmos-2, ImageGPT and the models of time series are left alone.
+          such as Llama, which have not converted tuples since 4.48. FSMT, Flaubert, XLM, ProphetNet, BLIP, CPM-Ant,
+          TAPAS, CLVP, Kosmos-2, ImageGPT and the models of time series are left alone.
 """
 
 from __future__ import annotations

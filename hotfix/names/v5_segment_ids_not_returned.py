@@ -2,7 +2,7 @@
 
 Symptom   Silent: the model takes two texts for one, and is less accurate. ``KeyError: 'token_type_ids'``
           from exporters.
-Cause     What a tokenizer returns unless told otherwise lost ``token_type_ids``, and these classes were forgotten where
+Cause     The default results of a tokenizer lost ``token_type_ids``, and these classes were forgotten where
           it was given back.
 Releases  5.0.0 and later
 Upstream  transformers#48128, transformers#48129 (closed without a change), torch-to-nnef#229

@@ -1,4 +1,4 @@
-"""Tokenizers no longer have the methods that work on numbers of tokens, nor those for the texts of a target.
+"""Tokenizers no longer have the methods that work on token ids, nor those that encode target texts.
 
 Symptom   ``AttributeError: XLMRobertaTokenizer has no attribute prepare_for_model`` from FlagEmbedding's rerankers, and
           the same of ``build_inputs_with_special_tokens``, ``create_token_type_ids_from_sequences``,
@@ -108,7 +108,7 @@ _DEFAULTS = {"add_bos_token": dict.fromkeys(("GemmaTokenizer", "LlamaTokenizer")
 """Settings of classes whose file does not have them; the others add nothing."""
 
 SEGMENTED = {"AlbertTokenizer", "RemBertTokenizer", _GENERIC}
-"""Classes that returned segments unless told otherwise, and no longer do."""
+"""Classes that returned token_type_ids by default, and no longer do."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -574,7 +574,7 @@ def _file(path: str) -> dict[str, Any]:
 
 
 def _has_segments(tokenizer: Any) -> bool:
-    """Whether a tokenizer returned segments in 4.57.6 unless told otherwise."""
+    """Whether a tokenizer returned token_type_ids by default in 4.57.6."""
     names = tokenizer.model_input_names
     kind: Any = type(tokenizer)
     library = next(base for base in kind.__mro__ if base.__module__.startswith("transformers."))

@@ -4,7 +4,7 @@ Symptom   ``TypeError: Accelerator.__init__() got an unexpected keyword argument
           ``'split_batches'``, ``'even_batches'``, ``'use_seedable_sampler'``) from the constructor of every Trainer.
 Cause     ``dispatch_batches`` and its like are arguments of ``Accelerator`` before 1.0; from then on they are those of
           ``DataLoaderConfiguration`` alone.
-Releases  4.36.0 to 4.39.3, beside accelerate 1.0 or newer
+Releases  4.36.0 to 4.39.3, with accelerate 1.0 or newer
 Upstream  transformers#34699, transformers#34714; 4.40.0 is the first that makes a ``DataLoaderConfiguration``
 Here      Where the constructor refuses them, its options for data loaders are passed as a ``DataLoaderConfiguration``,
           as in 4.40.0.

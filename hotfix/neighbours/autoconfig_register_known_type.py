@@ -1,14 +1,15 @@
 """A model type that transformers has by now cannot be registered.
 
 Symptom   ``ValueError: 'aimv2' is already used by a Transformers config, pick another name.`` while vLLM before 0.10 is
-          imported; the same from research code that brings a model along which the library got later. ``ValueError:
+          imported; the same from research code that ships a model which the library added later. ``ValueError:
           '<class ...>' is already used by a Transformers model.`` where its configuration has the same name, too.
-Cause     A type or a class of that name may be registered only where the caller says that it may be known.
+Cause     `register` rejects a type or class name that the library already has, unless the caller passes
+          ``exist_ok=True``.
 Releases  all, for the types and names that each has: 4.36.0 and later
-Upstream  vllm-ascend#2046, GLM-V#84, vllm#22178 and some ten more; vLLM says ``exist_ok=True`` since 0.10.0
-Here      The class that is registered counts, as with ``exist_ok=True``, if it was not written in transformers, and
-          hotfix logs it once. A type that other code has registered before is refused as before. Off unless asked for:
-          a program may register in a ``try`` and go on with what the library has.
+Upstream  vllm-ascend#2046, GLM-V#84, vllm#22178 and about ten more; vLLM has passed ``exist_ok=True`` since 0.10.0
+Here      A class that was not defined in transformers takes precedence, as with ``exist_ok=True``, and
+          hotfix logs it once. A type that other code has registered before is refused as before. Off by default: a
+          program may register in a ``try`` and go on with the library's class.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def by_who_brings_it(original: Callable[..., None]) -> Callable[..., None]:
     def register(self: Any, key: Any, value: Any, exist_ok: bool = False) -> None:
         brought = value if isinstance(key, str) else key
         mine = not str(getattr(brought, "__module__", "transformers.")).startswith("transformers.")
-        # It holds registrations of other code, not the library's own types.
+        # `_extra_content` holds the types that other code has registered, not the library's own.
         if not exist_ok and mine and key not in self._extra_content and _is_known(self, key):
             _log.info("%s: %s is registered for %s from now on", FIX.id, value, key)
             exist_ok = True

@@ -3,7 +3,7 @@
 Symptom   ``ValidationError: 1 validation error for DeepSpeedZeroConfig stage3_prefetch_bucket_size "
         "Input should be a
           valid integer, got a number with a fractional part`` with ZeRO-3 and ``"auto"``.
-Cause     Nine tenths of the square of the hidden size are handed on as they are; DeepSpeed 0.15 and later check types.
+Cause     Nine tenths of the square of the hidden size are passed on as they are; DeepSpeed 0.15 and later check types.
 Releases  4.36.0 to 4.44.2
 Upstream  first fixed in 4.45.0
 Here      The whole part of it, as since 4.45.0. Under an older DeepSpeed, which rounds it itself, the configuration

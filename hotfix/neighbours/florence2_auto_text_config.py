@@ -2,7 +2,7 @@
 
 Symptom   ``ValueError: Unrecognized configuration class <class '...Florence2LanguageConfig'> for this kind of
           AutoModel: AutoModelForCausalLM``, from Florence-2 and other remote code whose configuration has a text part.
-Cause     A step that was meant for Gemma 3 hands on the text part of any configuration, known to the class or not.
+Cause     A step that was meant for Gemma 3 passes on the text part of any configuration, known to the class or not.
 Releases  4.50.0
 Upstream  first fixed in 4.50.1, which never takes it
 Here      The text part is taken where the class knows it, or it has remote code of its own; else the configuration

@@ -2,7 +2,7 @@
 
 Symptom   ``AttributeError: 'Accelerator' object has no attribute 'parallelism_config'`` in the first step of training.
 Cause     Every other place asks with a default; that which counts labels does not.
-Releases  4.56.0, beside accelerate before 1.10
+Releases  4.56.0, with accelerate before 1.10
 Upstream  transformers#40668 (fixed in 4.56.1)
 Here      That place reads it with a default, too. Bitwise equal to 4.56.1.
 """

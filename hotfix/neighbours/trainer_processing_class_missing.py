@@ -1,4 +1,4 @@
-"""Newer TRL hands ``processing_class`` to a Trainer that only knows ``tokenizer``.
+"""Newer TRL passes ``processing_class`` to a Trainer that only knows ``tokenizer``.
 
 Symptom   ``TypeError: Trainer.__init__() got an unexpected keyword argument 'processing_class'``, from TRL 0.12 and
           later and from scripts that were written for 4.46 and later.
@@ -6,9 +6,9 @@ Cause     The argument was renamed in 4.46.1.
 Releases  4.36.0 to 4.45.2
 Upstream  transformers#32385, first there in 4.46.1
 Here      ``processing_class`` is taken for ``tokenizer``; both arguments together are refused, as in 4.46.1. A Trainer
-          that got it has it as an attribute, and so has every Trainer for code that would end without it: the tokenizer
-          that the Trainer has at that moment. For all other code a Trainer has no such attribute, as in the release.
-          These releases do not save an object that is assigned to the attribute later.
+          that got it has it as an attribute, and so has every Trainer for code that would crash without it: the
+          tokenizer that the Trainer has at that moment. For all other code a Trainer has no such attribute, as in the
+          release. These releases do not save an object that is assigned to the attribute later.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _GIVEN = "_was_given_processing_class"
 
 @FIX.recognises
 def knows_only_tokenizers(node: ast.AST) -> bool:
-    """Whether it is the initialiser of a Trainer without the argument."""
+    """Whether it is the initializer of a Trainer without the argument."""
     if not isinstance(node, ast.FunctionDef) or node.name != "__init__":
         return False
     names = {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}
@@ -73,7 +73,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
 
 @FIX.wraps(("transformers.trainer_seq2seq:Seq2SeqTrainer.__init__", BROKEN), on_error=REFUSED)
 def initialised_seq2seq(original: Callable[..., None]) -> Callable[..., None]:
-    """The same; what it hands on has the old name."""
+    """The same; the argument that it passes on has the old name."""
     return initialised(original)
 
 

@@ -7,8 +7,8 @@ Cause     ``evaluation_strategy`` was renamed in 4.41.0.
 Releases  4.36.0 to 4.40.2
 Upstream  transformers#30190, first there in 4.41.0
 Here      Where the constructor of either class of arguments refuses the new name, it is taken for the old one; where
-          both are given, the old one counts, as in 4.41.0. Code that would end without the attribute reads the old one.
-          The classes have no field more: ``hasattr``, `dataclasses.fields` and parsers see what the release has.
+          both are given, the old one counts, as in 4.41.0. Code that would crash without the attribute reads the old
+          one. The classes have no field more: ``hasattr``, `dataclasses.fields` and parsers see what the release has.
           Dataclasses that inherit from either have constructors of their own, which are not changed.
 """
 

@@ -4,7 +4,7 @@ Symptom   ``TypeError: Accelerator.unwrap_model() got an unexpected keyword argu
           the Trainer trains, evaluates or saves.
 Cause     The argument says that the wrapper of ``torch.compile`` shall come off, too. The releases say that they work
           with older accelerates: 4.x from 0.26 on, 5.x from 1.1 on.
-Releases  4.52.1 and later, beside accelerate before 1.3
+Releases  4.52.1 and later, with accelerate before 1.3
 Upstream  transformers#37725 began to pass it; not fixed
 Here      Where the call raises this, the wrapper of ``torch.compile`` comes off first, and accelerate takes off the
           others: the answer of a newer one. An older accelerate that was given the compiled model would also take out

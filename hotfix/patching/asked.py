@@ -232,7 +232,7 @@ class Restored:
         self._known: dict[tuple[int, int], Any] = {}  # the code, the owner, and the error that leaves the place
 
     def __get__(self, instance: Any, owner: type) -> Any:  # pragma: no mutate block
-        # It inspects the statement that calls it, and a mutant is called through another one.
+        # This method inspects the calling statement; with a mutant, that is a statement of mutmut's wrapper.
         if instance is None and issubclass(owner, types.ModuleType):
             return self
         if is_compiling():
@@ -304,7 +304,7 @@ class Restored:
         return value if is_module else _bound(value, instance, owner)
 
     def _listed(self, instance: Any, owner: type) -> Any:
-        """What code gets that reads every name it lists: no error, and from a class nothing that it could wrap."""
+        """The value for code that reads every listed name: no error, and for a class the descriptor itself."""
         if instance is None:
             return self
         value = self.value if self.find is None else self.find()
@@ -388,7 +388,7 @@ def _dir_without_descriptors(owner: type, own: Any) -> Any:
 
 
 class _Dir:
-    """A ``__dir__`` of a class without one. Like that of `object`, it is no function of Python for `inspect`."""
+    """A ``__dir__`` for a class that defines none. As with that of `object`, `inspect` sees no Python function."""
 
     def __init__(self, owner: type) -> None:
         self.owner = owner
@@ -614,7 +614,7 @@ _LISTING = frozenset(("dir", "vars", "__dict__"))
 
 
 def _reads_all_names(frame: types.FrameType) -> bool:
-    """Whether code reads an attribute by a variable, next to a list of all names, with the restored ones of a class."""
+    """Whether code lists all names of a class (`dir`, `vars`) and reads them with `getattr(object, variable)`."""
     lists = not _LISTING.isdisjoint(frame.f_code.co_names)
     if frame.f_code.co_name.startswith("<") and frame.f_back is not None:  # a comprehension gets the list
         lists = lists or not _LISTING.isdisjoint(frame.f_back.f_code.co_names)

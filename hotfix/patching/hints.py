@@ -98,7 +98,7 @@ class _Gone:
         self.line = line
 
     def __get__(self, module: Optional[types.ModuleType], owner: type) -> Any:  # pragma: no mutate block
-        # It inspects the statement that calls it, and a mutant is called through another one.
+        # This method inspects the calling statement; with a mutant, that is a statement of mutmut's wrapper.
         if module is None:
             return self
         if not asked.imports(sys._getframe(1)):

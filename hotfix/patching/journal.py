@@ -125,7 +125,7 @@ class Journal:
             return any(operation.has(target) for operation in self._operations)
 
     def replaced_since(self, target: Target, module: str) -> Optional[str]:
-        """A sentence that says by what an installed repair was replaced, or None.
+        """A sentence that names the code that replaced an installed repair, or None.
 
         Args:
             target: of a fix that was applied.
@@ -134,18 +134,18 @@ class Journal:
         if target.way.adds_name:
             with self._lock:
                 is_there = any(adding.stands() for adding in self._changing(target) if isinstance(adding, _Adding))
-            return None if is_there else "It was added, and is another object since."
+            return None if is_there else "It was added, but another object has replaced it since."
         if self.has_left(target, module):
             return f"It was repaired in a module {module} that is not loaded any more."
         try:
             here = live.resolve(sys.modules[module], target.qualname).raw
         except Refusal as refusal:
-            return f"It was repaired, and {refusal} any more."
+            return f"It was repaired, but {refusal} any more."
         with self._lock:
             changed = [change for change in self._changing(target) if not isinstance(change, _Adding)]
             if any(change.stands_in(here) for change in changed):
                 return None
-            return f"It was repaired, and replaced since by {live.place_of(here)}."
+            return f"It was repaired, but has been replaced since by {live.place_of(here)}."
 
     def has_left(self, target: Target, module: str) -> bool:
         """Whether nothing can get the function of a target from ``sys.modules``: the module is gone, or a stub instead.
@@ -166,7 +166,7 @@ class Journal:
     def is_scripted(self, target: Target) -> bool:
         """Whether torch.jit has compiled the file of a repaired function, which lacks the repair.
 
-        The code of an unconditional replacement has our file.
+        torch.jit reads the file of the code; that of an unconditional replacement is ours, so the repair is compiled.
         """
         if not (target.way.edits_source or target.condition.pieces):
             return False
@@ -364,7 +364,7 @@ class _Recoding:
             )
         # Even if the repair is not late, the function may have been called while its own module was executed.
         made = live.made_by(self.before, None if late else sys.modules.get(self.function.__module__))
-        rest = f" Functions that it has made before keep what they have: {made}." if made else ""
+        rest = f" Functions that it created earlier keep the old code: {made}." if made else ""
         return f"Its body was {target.way.verb}; every copy of the function has the new one.{rest}"
 
 
@@ -437,7 +437,7 @@ class _Wrapping:
         self.site.others = self._copies if self._count >= 0 and site.others == self._count else None
 
     def _carry_over(self, wanted: Any) -> None:
-        """Give the next object what others have set on this one and those before, as the docstring of a decorator."""
+        """Copy attributes that other code has set on earlier objects to the new one, such as a docstring."""
         present, before = _attributes_of(self.installed), self._attributes
         self._theirs.update({name: value for name, value in present.items() if before.get(name, before) is not value})
         for name, value in self._theirs.items():
@@ -520,7 +520,7 @@ class _Adding:
 
     def blocked(self) -> Optional[str]:
         """Why it cannot be removed, as a sentence, or None."""
-        return None if self.stands() else f"{self.name} is another object since"
+        return None if self.stands() else f"another object has replaced {self.name} since"
 
     def sentence(self, target: Target, late: bool) -> str:
         """A sentence that describes the change."""
@@ -605,7 +605,7 @@ class _Restoring(_Adding):
 
     def sentence(self, target: Target, late: bool) -> str:
         """A sentence that describes the change."""
-        return f"{target.qualname} has its old meaning for code that would end without it."
+        return f"{target.qualname} has its old meaning for code that would crash without it."
 
     def stands(self) -> bool:
         """Whether no other code has set another object."""
@@ -694,7 +694,7 @@ class _RestoringEntry(_Adding):
 
     def sentence(self, target: Target, late: bool) -> str:
         """A sentence that describes the change."""
-        return f"{target.qualname} has its old meaning for code that would end without it."
+        return f"{target.qualname} has its old meaning for code that would crash without it."
 
     def stands(self) -> bool:
         """Whether no other code has replaced the dictionary or set the key."""
@@ -703,7 +703,7 @@ class _RestoringEntry(_Adding):
     def blocked(self) -> Optional[str]:
         """Why it cannot be removed, as a sentence, or None. The program's own entries stay."""
         here = vars(self.holder).get(self.table) is self.owner
-        return None if here else f"{self.table} is another object since"
+        return None if here else f"another object has replaced {self.table} since"
 
     def enlist(self) -> None:
         """Do nothing: no list names the keys."""

@@ -1,4 +1,4 @@
-"""A ``__getattr__`` for a class of the library, which gives attributes to code that would end without them."""
+"""A ``__getattr__`` for a class of the library, which gives attributes to code that would crash without them."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class _Control:
 
 
 def _other_references(owner: Any, name: str) -> Optional[int]:
-    """How many references there are to an object, beside that in the dictionary of a module or class."""
+    """How many references there are to an object, besides the one in the dictionary of a module or class."""
     count = getattr(sys, "getrefcount", None)
     if count is None or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None  # without the lock, the count does not include all references

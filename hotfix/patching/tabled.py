@@ -281,7 +281,7 @@ def hollow(name: str, module: str, now: type) -> type:
         now: the present class, which serves every kind of attention.
     """
     why = (
-        f"{name} is gone from this release of transformers, and hotfix gives its name only: nothing in it is one. "
+        f"This release of transformers no longer has {name}, and hotfix restores only the name: no layer is one. "
         f"{now.__name__} is the class for every kind of attention; to change it, use transformers.AttentionInterface."
     )
 
@@ -293,7 +293,7 @@ def hollow(name: str, module: str, now: type) -> type:
 
         def __setattr__(cls, attribute: str, value: Any) -> None:
             if cls is made and attribute not in ("__module__", "__qualname__", "__doc__"):
-                raise Gone(f"{name}.{attribute} cannot be set, because nobody would notice. {why}")
+                raise Gone(f"{name}.{attribute} cannot be set, because that would have no effect. {why}")
             super().__setattr__(attribute, value)
 
     made: type = Unpatched(name, (now,), {"__init__": refuse, "__module__": module, "__doc__": why})
@@ -312,8 +312,8 @@ def empty(name: str, module: str, last: str, is_function: bool = False) -> Any:
     from abc import ABCMeta
 
     why = (
-        f"{name} is gone from this release of transformers, and hotfix gives its name only. The last release that "
-        f"had it is {last}."
+        f"This release of transformers no longer has {name}, and hotfix restores only the name. The last release "
+        f"that had it is {last}."
     )
 
     def refuse(*args: Any, **kwargs: Any) -> None:
@@ -332,7 +332,7 @@ def empty(name: str, module: str, last: str, is_function: bool = False) -> Any:
 
         def __setattr__(cls, attribute: str, value: Any) -> None:
             if not attribute.startswith("_") and cls is made:  # ABCMeta sets some before there is a class
-                raise Gone(f"{name}.{attribute} cannot be set, because nobody would notice. {why}")
+                raise Gone(f"{name}.{attribute} cannot be set, because that would have no effect. {why}")
             super().__setattr__(attribute, value)
 
     made: type = Unusable(name, (), {"__init__": refuse, "__module__": module, "__doc__": why})

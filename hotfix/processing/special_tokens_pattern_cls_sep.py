@@ -11,8 +11,8 @@ Here      Nothing is added around a text or a pair, and the mask of special toke
           ``build_inputs_with_special_tokens``, ``num_special_tokens_to_add`` or ``get_special_tokens_mask`` itself gets
           the release's answer, and may count on the two extra places. A tokenizer that has one of the two tokens keeps
           the release's code, and so does one with a method of its own for the ids or the mask. A tokenizer that
-          chooses this pattern itself and lacks both tokens cannot be told apart from one that chooses none: it gets no
-          tokens either, where 5.2.0 raises an error.
+          chooses this pattern itself and lacks both tokens cannot be distinguished from one that chooses none: it gets
+          no tokens either, where 5.2.0 raises an error.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ FIX = Fix(
     everyone="only for classes whose constructor is the library's own: the new code tests it",
     exempt={
         "transformers.tokenization_utils_fast:PreTrainedTokenizerFast.__init__": (
-            "4.x builds the tokenizer from tokenizer.json itself, and hands nothing on to a class"
+            "4.x builds the tokenizer from tokenizer.json itself, and passes nothing on to a class"
         ),
     },
 )

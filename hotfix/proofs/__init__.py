@@ -31,7 +31,7 @@ def exists(module: str, fix: Fix) -> bool:
 
 
 def load(module: str, fix: Fix) -> Optional[Callable[..., Any]]:
-    """The case of a fix, or None. That of one of ours is imported; a plugin declares it beside the cure.
+    """The case of a fix, or None. That of one of ours is imported; a plugin declares it next to the fix.
 
     Args:
         module: the module that defines the fix.

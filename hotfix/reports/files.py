@@ -1,4 +1,4 @@
-"""Writes files atomically: a reader finds the complete new file or the old one."""
+"""Writes files atomically, and reads regular files of untrusted writers within a size limit."""
 
 from __future__ import annotations
 

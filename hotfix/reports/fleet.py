@@ -140,7 +140,7 @@ class Summary:
         return lines
 
     def to_prometheus(self) -> str:
-        """The summary in the text format of Prometheus, as printed by ``hotfix fleet --prometheus``."""
+        """The summary in the Prometheus text format, as printed by ``hotfix fleet --prometheus``."""
         lines = [
             "# HELP hotfix_uniform Whether all records can be read, have one patch set, and no rank is missing.",
             "# TYPE hotfix_uniform gauge",

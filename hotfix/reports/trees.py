@@ -1,8 +1,8 @@
 """Reads folders from untrusted sources: a pull request, a foreign checkpoint, the records of a job.
 
 It reads only regular files inside the folder, each up to a size limit. A pipe may never have a writer, a device has no
-end, and a link may point to any file of the machine that runs the command. An unread file is an error with the reason,
-so that the caller can name it: nothing is left out silently.
+end, and a link may point to any file of the machine that runs the command. A file that may not be read
+raises an error with the reason, so the caller can report it.
 """
 
 from __future__ import annotations

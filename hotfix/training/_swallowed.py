@@ -34,7 +34,7 @@ def place(words: str) -> str:
 
 
 def swallows(definition: ast.AST) -> bool:
-    """Whether a class takes the number of labels of a step, computes a loss, and does not normalise it by the number.
+    """Whether a class takes the number of labels of a step, computes a loss, and does not normalize it by the number.
 
     The Trainer takes every class for one that does whose forward has ``**kwargs``, unless the class says otherwise.
     """

@@ -1,16 +1,16 @@
-"""Under DeepSpeed a loss that is normalised over the whole step is divided once more by the number of micro-batches.
+"""Under DeepSpeed a loss that is normalized over the whole step is divided once more by the number of micro-batches.
 
 Symptom   Silent. With DeepSpeed and ``gradient_accumulation_steps=N`` gradients are N times too small: of models that
           take the number of labels from the Trainer (4.46.2, 4.46.3, 4.47.1), of models that do not (4.48.0), of all
           (4.48.1 to 4.48.3). The reported loss is right.
 Cause     DeepSpeed's engine divides every loss by N in its backward pass, also a loss that the Trainer or the model has
-          normalised over all micro-batches of the step.
+          normalized over all micro-batches of the step.
 Releases  4.46.2 to 4.48.3, less 4.47.0, which keeps the number back from the models: their mean is divided once.
 Upstream  transformers#35808 (fixed in 4.49.0)
 Here      The engine gets ``scale_wrt_gas=False`` if the loss was divided by the number of labels in the step or
           by that of the micro-batches, by the model, the Trainer or the user. Gradients are equal to those of
           4.49.0 where all losses are (4.48.1 to 4.48.3), and elsewhere where this loss is. A
-          mean that nobody has divided (label smoothing, a ``compute_loss`` of one's own) is left to the engine, whose
+          mean that nobody has divided (label smoothing, an overridden ``compute_loss``) is left to the engine, whose
           one division is right for it.
 """
 
@@ -28,7 +28,7 @@ FIX = Fix(
     fixed_in="4.49.0",
     order=1,  # after trainer-ga-multiplied-loss, which rewrites the statements around the backward pass
     prefilter="self.accelerator.backward(",
-    everyone="only where the loss is seen to be normalised over the step: the new code tests it itself",
+    everyone="only where the loss is seen to be normalized over the step: the new code tests it itself",
 )
 
 _NUMBER_OF_BATCHES = "self.args.gradient_accumulation_steps"
@@ -65,7 +65,7 @@ FIX.edits(
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
-    """Something is normalised over the step; not so in 4.47.0, which keeps the number back and divides a mean."""
+    """Something is normalized over the step; not so in 4.47.0, which keeps the number back and divides a mean."""
     text = ast.unparse(function)
     keeps_back = "loss = self.compute_loss(model, inputs)\n" in text
     divides_the_report = "return loss.detach() / " in text

@@ -3,7 +3,7 @@
 Symptom   Silent. With ``gradient_accumulation_steps=N`` loss and gradients of these models are N times too large.
 Cause     The Trainer gives ``num_items_in_batch`` to every model whose forward has ``**kwargs``, and leaves dividing to
           the model, unless its class says ``accepts_loss_kwargs = False``. These have ``**kwargs``, take the mean over
-          the micro-batch, and say nothing. (ConvNext hands the number to a part of itself that refuses it: a TypeError
+          the micro-batch, and say nothing. (ConvNext passes the number to a part of itself that rejects it: a TypeError
           in the first step.)
 Releases  The table below: 36 classes, 4.48.0 to 5.16.1. The Trainer of 4.47 asks no class: nothing is repaired there.
 Upstream  transformers#36753, transformers#37208, transformers#40333, transformers#43651, transformers#47688. Some
@@ -12,7 +12,7 @@ Here      The class says ``accepts_loss_kwargs = False`` to a Trainer that asks 
           it did before 4.46; nobody else can see the attribute. Each micro-batch weighs the same, as in the classes
           that say it upstream; in those that pass the number on each label does, which comes to the same where the
           micro-batches have equally many. With one micro-batch nothing changes. Left alone are a ``compute_loss_func``
-          and a ``compute_loss`` of one's own that does not return what the library's returns: they get the number as
+          and an overridden ``compute_loss`` that does not return what the library's returns: they get the number as
           before. So are models with a forward of the user's, on a subclass or on the instance, which does not return
           what the library's returns, and models of which the user has said what they accept.
           In 5.2.0 to 5.5.3 Accelerate divides all losses once more: v5-trainer-ga-double-division.

@@ -13,10 +13,10 @@ Upstream  transformers#40863, transformers#42740, transformers#46784, transforme
           transformers#47200, transformers#47395, transformers#48493; the fixed release differs by class
 Here      The loss gets the labels as ``shift_labels``; up to 4.50.3, where it does not take them, both logits and
           labels get an additional position. The number of labels of a step goes to the loss as before. A
-          ``loss_function`` that the user has set is called as before. Where the user hands over ``decoder_input_ids``
+          ``loss_function`` that the user has set is called as before. Where the user passes ``decoder_input_ids``
           that are the labels, and not the labels moved to the right, the loss moves them, as in stock; so it does with
           ``decoder_inputs_embeds``, of which nobody can tell. Labels that the user has moved the other way, to make up
-          for the bug, are recognised by ``input_ids`` (GIT, JetMoe, Moshi) and moved as in stock.
+          for the bug, are recognized by ``input_ids`` (GIT, JetMoe, Moshi) and moved as in stock.
 """
 
 from __future__ import annotations

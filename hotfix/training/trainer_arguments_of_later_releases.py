@@ -1,4 +1,4 @@
-"""An override written for a later release hands its arguments to the Trainer, which does not know them yet.
+"""An override written for a later release passes its arguments to the Trainer, which does not know them yet.
 
 Symptom   ``TypeError: Trainer.compute_loss() got an unexpected keyword argument 'num_items_in_batch'``,
           ``Trainer.training_step() takes 3 positional arguments but 4 were given``, ``Trainer.log() takes 2 positional

@@ -1,7 +1,7 @@
 """Methods of the `Trainer` do not take an argument of later releases yet.
 
 Symptom   ``TypeError: Trainer.compute_loss() got an unexpected keyword argument 'num_items_in_batch'``, ``Trainer.log()
-          takes 2 positional arguments but 3 were given`` and the like, from Trainers of one's own for later releases,
+          takes 2 positional arguments but 3 were given`` and the like, from custom Trainers for later releases,
           which call ``super()``.
 Cause     ``num_items_in_batch`` came with 4.46.1, ``start_time`` with 4.47.0, ``train_dataset`` with 4.52.1.
 Releases  before these

@@ -2,14 +2,14 @@
 
 Symptom   ``TypeError: CustomTrainer.compute_loss() got an unexpected keyword argument 'num_items_in_batch'``, or
           ``TypeError: Trainer.training_step() takes 3 positional arguments but 4 were given``, in the first step.
-Cause     The Trainer hands the number of labels in a step to both.
+Cause     The Trainer passes the number of labels in a step to both.
 Releases  4.46.1 and later
 Upstream  transformers#36331, transformers#36426, transformers#38666 (not repaired)
 Here      An override is called by its own signature, in training and evaluation. Its loss is then a mean over the
           micro-batch: in its first step the Trainer learns that the model does not take the number, and divides by
           the micro-batches, as 4.45.2 did; gradients would be as many times too large otherwise. An override of
           ``training_step`` that calls the backward pass itself raises as before where there are several micro-batches a
-          step: the later division is gone. So does an old ``compute_loss`` beside a ``compute_loss_func``.
+          step: the later division is gone. So does an old ``compute_loss`` together with a ``compute_loss_func``.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ FIX.edits(
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
-    """It hands the number on to a method of its own."""
+    """It passes the number on to a method of its own."""
     text = ast.unparse(function)
     return function.name in _METHODS and any(call in text for call in _CALLS)
 

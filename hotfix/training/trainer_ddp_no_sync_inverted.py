@@ -1,4 +1,4 @@
-"""The Trainer switches the synchronisation of gradients between ranks off for the last micro-batch, and only for it.
+"""The Trainer switches the synchronization of gradients between ranks off for the last micro-batch, and only for it.
 
 Symptom   Silent. Under DistributedDataParallel with one micro-batch a step, gradients are never averaged: each rank
           trains a model of its own, and rank 0 saves its own. With more, the last micro-batch of each step

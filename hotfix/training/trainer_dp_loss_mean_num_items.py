@@ -1,11 +1,11 @@
-"""DataParallel hands the number of labels to replicas that each divide by all of it, or loses replicas over it.
+"""DataParallel passes the number of labels to replicas that each divide by all of it, or loses replicas over it.
 
 Symptom   With several visible GPUs and a script that is launched with plain ``python``, for models that take loss
           arguments. 4.46.1 and 4.47.1 to 4.49.0: silent, loss and gradients are n_gpu times too small. 4.51.0 to
           4.56.2: silent, only the first GPU computes, the rows of the others are discarded, and the rest is divided by
-          the labels of all; with label smoothing or a loss function of one's own, shapes do not match.
+          the labels of all; with label smoothing or a custom loss function, shapes do not match.
           4.46.2, 4.46.3 and 4.50: ``RuntimeError: chunk expects at least a 1-dimensional tensor`` in the first step.
-Cause     The Trainer hands ``num_items_in_batch``, counted over the whole step, to DataParallel as it is. A Python
+Cause     The Trainer passes ``num_items_in_batch``, counted over the whole step, to DataParallel as it is. A Python
           number goes to each replica, whose sums are divided by it and then averaged. A tensor is cut along its first
           axis: without an axis it cannot be, and one element makes one part, and so one replica.
 Releases  4.46.1 to 4.56.2. 4.47.0 and 4.48.0 do it too, but their Trainer has no number to hand on for these models,
@@ -76,6 +76,6 @@ def share(model: Any, inputs: Mapping[str, Any], number: Any) -> Any:
 
 @FIX.recognises
 def is_broken(function: ast.FunctionDef) -> bool:
-    """The number is handed on as it is, and the loss does not depend on how many devices there are."""
+    """The number is passed on unchanged, and the loss does not depend on how many devices there are."""
     text = ast.unparse(function)
     return "kwargs['num_items_in_batch'] = num_items_in_batch" in text and ".n_gpu" not in text

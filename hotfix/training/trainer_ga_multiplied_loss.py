@@ -1,7 +1,7 @@
-"""The Trainer adds up micro-batches instead of averaging them, for models that do not normalise their loss themselves.
+"""The Trainer adds up micro-batches instead of averaging them, for models that do not normalize their loss themselves.
 
 Symptom   Silent. With ``gradient_accumulation_steps=N`` the gradients of every model whose forward takes no loss
-          arguments (encoders, vision-language models, nets of one's own) are N times too large: the learning rate is,
+          arguments (encoders, vision-language models, custom models) are N times too large: the learning rate is,
           in effect. The reported loss looks right in 4.46.2 to 4.47.0 and is N times too large in 4.46.1 and 4.47.1.
 Cause     Since 4.46 the Trainer divides by the number of labels in all micro-batches of a step, through the model or
           ``compute_loss_func``, and no longer by the number of micro-batches. Where neither gets that number, the

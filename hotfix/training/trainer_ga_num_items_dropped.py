@@ -1,4 +1,4 @@
-"""The Trainer does not tell the models that normalise their loss how many labels a step has.
+"""The Trainer does not tell the models that normalize their loss how many labels a step has.
 
 Symptom   Silent. With ``gradient_accumulation_steps=N`` loss and gradients of all causal language models, and of every
           other model whose forward takes ``**kwargs``, are about N times too large. They are N times too large where
@@ -13,7 +13,7 @@ Here      The number goes to these models where the result depends on it: with s
           Otherwise their mean is right, and exact. Under DeepSpeed, whose engine divides once more in these releases
           (deepspeed-double-gas-scaling), the mean gives the right gradients as well, and nothing is changed; nor is
           it for models composed of an encoder and a decoder, which hand the number to an encoder that refuses it.
-          A ``compute_loss`` of one's own is called without the number, as in stock, unless it returns what the
+          Your own ``compute_loss`` is called without the number, as in stock, unless it returns what the
           library's returns, and so is a model whose forward does not know the number, refuses it, or scales the loss of
           the library. Such a loss is divided by the micro-batches if it is seen to be a mean that nobody has divided.
 """
@@ -91,7 +91,7 @@ def loss_of(trainer: Any, model: Any, inputs: Any, number: Any, is_divided_later
 
 
 def _is_composed(trainer: Any) -> bool:
-    """Whether a model hands the number to an encoder that refuses it."""
+    """Whether a model passes the number to an encoder that rejects it."""
     config = getattr(trainer.model, "config", None)
     return str(getattr(config, "model_type", "")).endswith("encoder-decoder")
 

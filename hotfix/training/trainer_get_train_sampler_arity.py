@@ -2,7 +2,7 @@
 
 Symptom   ``TypeError: GRPOTrainer._get_train_sampler() takes 1 positional argument but 2 were given`` when training
           starts: LLaVA, R1-V, forks of GRPO.
-Cause     The Trainer hands the data set over instead of letting the method look it up.
+Cause     The Trainer passes the data set instead of letting the method look it up.
 Releases  4.52.1 and later
 Upstream  LlamaFactory#8207 and six more (not repaired here)
 Here      An override that takes no data set is called without; it looks at ``self.train_dataset``, as before.

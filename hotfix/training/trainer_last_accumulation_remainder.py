@@ -12,7 +12,7 @@ Here      The last group has the remaining micro-batches, and its step is made a
           run that is given in epochs has more steps than before, and its schedule is as much longer. With ``max_steps``
           there are as many steps as before. The loop has its own plan corrected, so that a copy of its source that
           somebody runs in its place (unsloth) keeps both. Left alone are a run that is resumed from a checkpoint which
-          stock has planned, a ``set_initial_training_values`` of one's own, a schedule of one's own,
+          stock has planned, an overridden ``set_initial_training_values``, a custom schedule,
           which may be for stock's steps (OneCycleLR, a table), data without a length, and an `IterableDataset`, whose
           length may be an upper bound.
 """

@@ -1,8 +1,8 @@
 """Overrides of ``log`` that were written before 4.47 are called with an argument more.
 
 Symptom   ``TypeError: DPOTrainer.log() takes 2 positional arguments but 3 were given`` at the first logging step: TRL
-          before 0.13, and Trainers of one's own.
-Cause     The Trainer hands over the time at which training began.
+          before 0.13, and custom Trainers.
+Cause     The Trainer passes the time at which training began.
 Releases  4.47.0 and later
 Upstream  trl#2445 (not repaired here)
 Here      An override is called with as many arguments as it takes.

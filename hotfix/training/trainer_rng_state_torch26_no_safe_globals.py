@@ -5,7 +5,7 @@ Symptom   ``_pickle.UnpicklingError: Weights only load failed`` ... ``Unsupporte
           ``trainer.train(resume_from_checkpoint=True)``.
 Cause     From 2.6 on ``torch.load`` takes tensors and little else, unless more is allowed. The state of
           numpy's random numbers, in ``rng_state.pth``, is an array.
-Releases  4.36.0 to 4.46.3, beside torch 2.6 or newer
+Releases  4.36.0 to 4.46.3, with torch 2.6 or newer
 Upstream  transformers#34631 (fixed in 4.47.0)
 Here      Stock reads the file first. If torch refuses it, the file is read again, and the parts of an array are allowed
           meanwhile, as in 4.47.0; by the names of numpy 1 and of numpy 2, whichever has written it. Globals that the

@@ -2,7 +2,7 @@
 
 Symptom   ``TypeError: MyTrainer._save_checkpoint() got an unexpected keyword argument 'metrics'`` at the first
           checkpoint.
-Cause     The Trainer hands over the metrics of the last evaluation, with which ``Trainer._save_checkpoint`` looks for
+Cause     The Trainer passes the metrics of the last evaluation, with which ``Trainer._save_checkpoint`` looks for
           the best checkpoint. Since 4.47.0 it does so before it calls the method.
 Releases  to 4.46.3
 Upstream  the argument was removed in 4.47.0

@@ -1,16 +1,16 @@
 """The Trainer divides the loss of a micro-batch by the number of micro-batches, and Accelerate divides it again.
 
 Symptom   Silent. With ``gradient_accumulation_steps=N`` gradients are N times too small where the Trainer or the model
-          has normalised the loss over the step: plain SGD learns N times slower, ``max_grad_norm`` clips N times too
+          has normalized the loss over the step: plain SGD learns N times slower, ``max_grad_norm`` clips N times too
           late, and the reported ``grad_norm`` is N times too small. The reported loss is right.
-Cause     The Trainer normalises the loss over the whole step before the backward pass. Since 5.2.0 it also gives
+Cause     The Trainer normalizes the loss over the whole step before the backward pass. Since 5.2.0 it also gives
           Accelerate the number of micro-batches, and `Accelerator.backward` divides by it.
 Releases  5.2.0 to 5.5.3
 Upstream  transformers#45305, transformers#45349 (fixed in 5.5.4)
 Here      A loss that was divided by the number of labels in the step, or by that of the micro-batches, is not divided
           again: the Accelerator has one micro-batch a step during the backward pass. Bitwise equal to 5.5.4. A mean
           that nobody else divides is left to Accelerate, whose one division is right for it: label smoothing, a
-          ``compute_loss`` or ``compute_loss_func`` of one's own that ignores the number, a model that ignores it
+          ``compute_loss`` or ``compute_loss_func`` of the user that ignores the number, a model that ignores it
           (ga-loss-kwargs-swallowed-vlm). In 5.5.4 those gradients are N times too large. A ``training_step`` of one's
           own that calls the backward pass itself is left alone, too.
 """
@@ -25,7 +25,7 @@ FIX = Fix(
     upstream=("transformers#45305", "transformers#45349"),
     fixed_in="5.5.4",
     prefilter="GradientAccumulationPlugin(",
-    everyone="only where the loss is seen to be normalised over the step: the new code tests it itself",
+    everyone="only where the loss is seen to be normalized over the step: the new code tests it itself",
 )
 
 _CREATE, _STEP = "Trainer.create_accelerator_and_postprocess", "Trainer.training_step"

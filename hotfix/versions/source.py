@@ -155,7 +155,7 @@ def find(text: str, qualname: str) -> Optional[Found]:
 def block(text: str, qualname: str) -> Optional[Block]:
     """The lines of the definition that `find` would find, by indentation alone; None if they are not certain.
 
-    Nothing is parsed: whoever uses them must see that they compile to what they expect.
+    Nothing is parsed, so the caller must check that these lines compile to the expected code.
     """
     place = _place(text, qualname)
     return Block(place.decorators + 1, "".join(lines_of(text)[place.decorators : place.end])) if place else None
@@ -180,7 +180,7 @@ def digest(*nodes: ast.AST) -> str:
 
 
 def canonical(node: ast.AST) -> str:
-    """The text whose digest `digest` computes; for code that needs that of one tree in several digests."""
+    """The text whose digest `digest` computes; for callers that use the text of one tree in several digests."""
     return _canonical(node)
 
 
@@ -269,7 +269,7 @@ def is_set(text: str, qualname: str, module: Optional[Module] = None) -> bool:
     Args:
         text: the whole source of the module.
         qualname: ``Class.name``.
-        module: the same text, for those who ask one for many names.
+        module: the same source, for callers that ask for many names.
     """
     *owner, name = parts(qualname)
     if not _has_word(text, name) or not re.search(rf"\bself[\s\\]*\.[\s\\]*{name}\b", text):
@@ -527,7 +527,8 @@ def _first_decorator(lines: list[str], head: int, indent: str) -> int:
     first = head
     above = next((line for line in reversed(lines[max(head - 50, 0) : head]) if line.lstrip()[:1] not in ("", "#")), "")
     if above and not above.startswith(indent + "@") and not any(bracket in above for bracket in ")]}"):
-        return first  # no end of a decorator; most definitions have none, and the rest of this passes a whole function
+        # The line above cannot end a decorator. Most definitions have none; the loop would scan the function above.
+        return first
     for number in range(head - 1, -1, -1):
         line = lines[number]
         if line.startswith(indent + "@"):

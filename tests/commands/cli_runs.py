@@ -36,7 +36,7 @@ class Done:
 
     @property
     def text(self) -> str:
-        """Stdout without colors, and with normalized white space."""
+        """Stdout without colours, and with normalized white space."""
         return " ".join(re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", self.stdout).split())
 
 

@@ -289,7 +289,7 @@ def part_of(file):
 
 
 def disagreements(writers, families, readers):
-    """The differences between the verdict on checkpoints and the behavior of the readers.
+    """The differences between the verdict on checkpoints and the behaviour of the readers.
 
     Args:
         writers: releases that write the checkpoints.

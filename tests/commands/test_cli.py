@@ -224,7 +224,8 @@ def _patched(text, lines):
     return "\n".join([*new, *old[position:]]) + "\n"
 
 
-# -- behavior in a shell -----------------------------------------------------------------------------------------------
+# -- behaviour in a shell
+# -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

@@ -392,7 +392,7 @@ def test_a_name_that_somebody_has_changed_since_is_theirs(lab: Lab) -> None:
     vars(toy)["absent"] = "theirs"
     since = session.journal.replaced_since(fix.targets[0], "toys.toy")
     assert since is not None
-    assert "another object since" in since
+    assert "another object has replaced it since" in since
     (stranded,) = session.journal.uninstall()
     assert "absent is another" in stranded.reason
     assert toy.absent == "theirs"

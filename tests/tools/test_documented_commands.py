@@ -41,7 +41,7 @@ FILES = {
     "uv.lock": transcripts._LOCK,
     **{
         f"{folder}/config.json": '{"model_type": "llama", "transformers_version": "4.48.0", "rope_theta": 10000.0}'
-        for folder in ("my-finetune", "organisation/model", "run")
+        for folder in ("my-finetune", "organization/model", "run")
     },
 }
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PLANT = "CASE_PLANT"  # ``module:function`` that does harm in the process, for the tests of the table
-ORDER = "CASE_DEVIATIONS"  # the file that says what to run; the testbed hands such variables to the case alone
+ORDER = "CASE_DEVIATIONS"  # the file that says what to run; the testbed passes such variables only to the case
 
 
 def every(testbed: Any, target: Any) -> dict[str, Any]:

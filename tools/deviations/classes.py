@@ -220,7 +220,7 @@ def _own_classes(scene: Scene, wanted: Any) -> None:
 
 
 def _names(case: Any) -> Iterator[str]:
-    """What the functions of the case's module, and of helpers beside it, name."""
+    """What the functions of the case's module, and of helpers next to it, name."""
     modules = [sys.modules[case.__module__]]
     package = case.__module__.rpartition(".")[0]
     modules += [sys.modules[value.__module__] for value in vars(modules[0]).values() if _is_helper(value, package)]

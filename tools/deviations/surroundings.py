@@ -120,7 +120,7 @@ def _at_start() -> set[str]:
 
 
 def state() -> dict[str, str]:
-    """The state of the process that a program can see, beside its results."""
+    """The state of the process that a program can see, besides its results."""
     import random
 
     import torch

@@ -136,7 +136,7 @@ ACCEPTED: dict[tuple[str, str], str] = {
     (
         "v5-custom-weights-initialised-again",
         "own-model-with-parts",
-    ): "the weights of the file stay; stock fills them anew",
+    ): "the weights of the file stay; stock fills them again",
     (
         "v5-umt5-config-unties-encoder",
         "target-called-again",

@@ -221,7 +221,7 @@ def forward_that_counts(scene: Scene) -> None:
 
 @deviation("training", bases=INPUTS)
 def forward_that_refuses_the_number(scene: Scene) -> None:
-    """The model is in a wrapper that takes any arguments and hands them to a forward that refuses the number."""
+    """The model is in a wrapper that takes any arguments and passes them to a forward that rejects the number."""
     import torch
 
     class MyModel(torch.nn.Module):  # type: ignore[misc]

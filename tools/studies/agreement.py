@@ -1,4 +1,4 @@
-"""Does a bug strike exactly where the result differs from the repaired one? Held against random draws.
+"""Is a bug triggered exactly where the result differs from the repaired one? Compared with random draws.
 
     python -m tools.studies.agreement                       what is not done yet, on the first and last broken release
     python -m tools.studies.agreement --all                 one release of each distinct broken source
@@ -266,7 +266,7 @@ _SECTION = re.compile(r"(<!-- agreement -->\n).*?(<!-- end: agreement -->)", re.
 
 
 def page(text: str, data: Mapping[str, Mapping[str, Any]]) -> str:
-    """The page with its table written anew."""
+    """The page with its table rewritten."""
     return _SECTION.sub(lambda match: f"{match[1]}\n{table(data)}\n\n{match[2]}", text)
 
 

@@ -3,7 +3,7 @@
     python -m tools.studies.reading_child write FOLDER [FAMILY ...]  every family, or these, each in a folder of its own
     python -m tools.studies.reading_child read FOLDER OUTPUT         the checkpoints FOLDER/*/*, results as JSON
 
-A checkpoint is a model, a tokenizer and, beside them, ``reference.pt``: the output of the release that wrote it,
+A checkpoint is a model, a tokenizer and, next to them, ``reference.pt``: the output of the release that wrote it,
 after reading it back. `read` compares logits, ids and the text of a chat.
 """
 
@@ -107,7 +107,7 @@ def gemma3(transformers: Any) -> Any:
 
 
 def whisper(transformers: Any) -> Any:
-    """Whisper: no rotary embedding, a configuration for generation beside it."""
+    """Whisper: no rotary embedding, a configuration for generation next to it."""
     sizes = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "vocab_size": 320, "num_mel_bins": 8}
     heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
     ids = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}

@@ -102,5 +102,5 @@ def _uv() -> str:
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.exists() else shutil.which("uv")
     if uv is None:
-        raise RuntimeError("the CPU testbed needs uv, beside this Python or on the PATH")
+        raise RuntimeError("the CPU testbed needs uv, next to this Python or on the PATH")
     return uv

@@ -41,12 +41,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def _options(parser: argparse.ArgumentParser) -> None:
     """The options that may also follow a path."""
     parser.add_argument(
-        "--fail", action="store_true", help="exit with status 1 unless it is certain that no bug was triggered"
+        "--fail", action="store_true", help="exit with 1 unless it is certain that no bug was triggered"
     )
     parser.add_argument(
         "--all",
         action="store_true",
-        help="list all bugs, also those that raise an error when they are triggered, with all the evidence",
+        help="list all bugs with all evidence, including bugs that raise an error",
     )
     parser.add_argument("--json", action="store_true", help="print JSON; the output of the command goes to stderr")
 

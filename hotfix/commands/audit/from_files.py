@@ -127,7 +127,7 @@ def audit(path: Path, chosen: argparse.Namespace) -> int:
 
     Args:
         path: folder of a checkpoint, or of results.
-        chosen: ``json``, ``fail`` and, if it has it, ``all``.
+        chosen: ``json``, ``fail`` and ``all``.
 
     Returns:
         0; with ``fail`` 1 if a bug may have been triggered.

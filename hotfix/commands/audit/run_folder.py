@@ -107,7 +107,7 @@ class _Reader:
         self.tree = Tree(folder)
 
     def read(self) -> Run:
-        """Read all files that say something about the run."""
+        """Read all known files of the folder and of its newest checkpoint."""
         places = ["", *self._newest_checkpoint()]
         for place in places:
             self._configuration(place)

@@ -119,10 +119,11 @@ def model(checkpoint: Checkpoint, version: Version, release: forms.Release) -> I
     if not checkpoint.config:
         return
     if checkpoint.needs_code:
-        sentence = "The model is code that comes with the checkpoint; what that makes of the rest was not judged."
+        sentence = "The model is code that comes with the checkpoint; how that code reads the rest was not judged."
         yield Misreading(CONFIG, "auto_map", Effect.NOTE, sentence)
     elif not model_type:
-        yield Misreading(CONFIG, "model_type", Effect.REFUSED, "It is not there, and AutoConfig goes by it.")
+        sentence = "It is missing, and AutoConfig needs it to choose the class."
+        yield Misreading(CONFIG, "model_type", Effect.REFUSED, sentence)
     elif release.class_of(model_type) is None:
         sentence = f"This release has no model {model_type!r}."
         yield Misreading(CONFIG, "model_type", Effect.LACKING, sentence)
@@ -182,7 +183,7 @@ def weights_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
     if checkpoint.needs_code or understood is None:
         return
     if fused and version < V5 and "gate_up_proj" not in understood.model:
-        sentence = "The experts are one tensor; this release looks for one of each and initialises them at random."
+        sentence = "The experts are one tensor; this release looks for one of each and initializes them at random."
         file = INDEX if INDEX in checkpoint.files else SINGLE
         yield Misreading(file, fused, Effect.MISREAD, sentence)
 
@@ -195,7 +196,7 @@ def experts_layout(checkpoint: Checkpoint, version: Version, release: forms.Rele
     is_early = V5 <= version < Version("5.2.0")
     own = checkpoint.single_expert
     if own and not is_early:
-        sentence = "5.0 and 5.1 alone write and read each expert by itself; this release initialises them at random."
+        sentence = "5.0 and 5.1 alone write and read each expert by itself; this release initializes them at random."
         yield Misreading(file, own, Effect.MISREAD, sentence)
     fused, shape = checkpoint.fused_shape
     hidden = dictionary(checkpoint.config.get("text_config")).get("hidden_size")

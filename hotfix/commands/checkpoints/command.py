@@ -16,7 +16,7 @@ HELP = "check whether a release reads a checkpoint as it was saved"
 EXAMPLES = (
     "hotfix check-model ./my-finetune",
     "hotfix check-model ./my-finetune --release 4.51.3",
-    "hotfix check-model organisation/model --json",
+    "hotfix check-model organization/model --json",
 )
 PACKAGE = "transformers"
 
@@ -24,7 +24,7 @@ PACKAGE = "transformers"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("path", help="the folder of a checkpoint, or the name of a cached repository")
-    parser.add_argument("--release", metavar="R", help="release of transformers; the installed one by default")
+    parser.add_argument("--release", metavar="R", help="release of transformers (default: the installed one)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -103,8 +103,8 @@ def injection() -> Iterator[Answer]:
             "`python -c 'import hotfix.auto'` says why",
         )
     else:
-        advice = "`import hotfix.auto` first in the program, or `hotfix run -- ...`, or transformers-hotfix-autoload"
-        yield Answer("note", "switched on", "no start-up file: hotfix is armed only by programs that import it", advice)
+        advice = "make `import hotfix.auto` the first import, or use `hotfix run` or transformers-hotfix-autoload"
+        yield Answer("note", "switched on", "no start-up file: hotfix runs only in programs that import it", advice)
 
 
 def sitecustomize() -> Iterator[Answer]:
@@ -252,7 +252,9 @@ def neighbours() -> Iterator[Answer]:
             needed.contains(here[name], prereleases=True) for name, needed in bug.needs.items()
         ):
             sentence = " and ".join(f"{name} {version}" for name, version in here.items())
-            yield Answer("warning", "neighbours", f"{sentence} beside transformers {release}: {bug.error}", bug.why_not)
+            yield Answer(
+                "warning", "neighbours", f"{sentence} together with transformers {release}: {bug.error}", bug.why_not
+            )
 
 
 def flash_attention() -> Iterator[Answer]:

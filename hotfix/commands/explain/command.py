@@ -46,7 +46,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="id of the bug, its issue (#36065 or the address), - to read a traceback from stdin, or words",
     )
     parser.add_argument("--error", metavar="TEXT", help="find the bug by this error message or description")
-    parser.add_argument("--all", action="store_true", help="print the whole table of releases, also past one screen")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="print the whole table of releases, even if it does not fit on one screen",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -178,10 +182,12 @@ def is_in_force(bug: Bug) -> tuple[Optional[bool], str]:
         row = of_fix(entry).rows()[0]
         has = row.verdict in (Verdict.BROKEN, Verdict.FOREIGN) or (row.verdict is Verdict.UNKNOWN and not row.harmless)
         known = package not in (bugs.PACKAGE,) or installed.find_spec(package) is not None
-        return has if known else None, f"{row.verdict.value}. {row.reason}"
+        if not known:
+            return None, f"{bugs.PACKAGE} is not installed, so the bug cannot occur here."
+        return has, f"{row.verdict.value}. {row.reason}"
     release = _release()
     if release is None:
-        return None, f"{bugs.PACKAGE} is not installed."
+        return None, f"{bugs.PACKAGE} is not installed, so the bug cannot occur here."
     if not bug.is_in(release):
         return False, f"{bugs.PACKAGE} {release} does not have it."
     for name, specifier in bug.needs.items():
@@ -313,7 +319,7 @@ def _print(out: Screen, bug: Bug, whole: bool = False) -> None:
     if not bug.optin:  # below, there is what switches it on
         rows.append(("What to do", _advice(bug)))
     if _neighbours(bug):
-        rows.append(("Or else", f"{_neighbours(bug)}, with which it does not show."))
+        rows.append(("Or else", f"install {_neighbours(bug)}, with which the bug does not occur."))
     out.facts([(name, text.replace("``", "`")) for name, text in rows])
     if bug.optin:
         out.line()
@@ -368,7 +374,7 @@ _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def _neighbours(bug: Bug) -> str:
-    """The versions of other packages with which a bug does not show."""
+    """The versions of other packages with which a bug does not occur."""
     others = (
         " or ".join(
             f"{name}{_OPPOSITE[clause.operator]}{clause.version}"

@@ -91,7 +91,7 @@ _FORMS = {
 }
 """Messages that quote the missing thing: ``key`` has to agree, and ``owner`` is the class, function or module it is of.
 
-A pattern that begins with a word is tried where a word begins, and not again at each of its letters.
+Patterns that start with a word are anchored at word starts, so they are not retried at each letter.
 """
 _REPLACED = re.compile(r"\b(?:Patched|Unsloth|Liger)(?=[A-Z])|\b_?unsloth_")
 """Prefixes of classes and functions that other projects put in the place of those of the library."""
@@ -146,7 +146,7 @@ class Message:
         owner: the class, function or module that lacks it, as far as the message names it.
         words: all words, in lower case.
         anybodys: whether anybody's code may raise it.
-        aside: whether it is another message of a bug than its first.
+        aside: whether it is not the first message that the bug declares.
     """
 
     text: str
@@ -466,7 +466,7 @@ def _compare_words(
     asked, known = weighed.message, weighed_known.message
     blocks = SequenceMatcher(None, asked.words, known.words, autojunk=False).get_matching_blocks()
     names = _names_of(known)
-    # A word by itself is in any text, unless it is a name, or the last that is missing of all the words.
+    # A single common word proves nothing, unless it is a name or the only word that was still missing.
     completes = sum(block.size for block in blocks) == len(known.words) and [b.size for b in blocks].count(1) == 1
     blocks = [
         block
@@ -537,7 +537,7 @@ def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
             return _fits(theirs, ours) or ("." not in ours and "." in theirs and _fits(known_last, ours))
         if last != known_last:
             return False
-        # The class of forward, or of a Trainer of one's own, is an example; that of a constructor is not.
+        # The class of forward, or of a custom Trainer, is an example; that of a constructor is not.
         classes = ours.rpartition(".")[0], theirs.rpartition(".")[0]
         if last != "__init__" or not all(classes):
             return True

@@ -50,13 +50,13 @@ class Restored:
     def meaning(self) -> str:
         """The object that a program gets for the name, in a sentence."""
         if not self.name:
-            return "A program that would end without the module gets one. Each of its names has a row of its own."
+            return "A program that would crash without the module gets one. Each of its names has a row of its own."
         value = self.value if len(self.value) <= _SHOWN else f"{self.value[:_SHOWN]}..."
         meanings = {
-            "alias": f"A program that would end without the name gets {value.rstrip(':').replace(':', '.')}.",
-            "constant": f"A program that would end without the name gets the last value that it had: {value}",
+            "alias": f"A program that would crash without the name gets {value.rstrip(':').replace(':', '.')}.",
+            "constant": f"A program that would crash without the name gets the last value that it had: {value}",
             "hollow": (
-                "A program that would end without the name gets a class that it can name and inherit from, but not "
+                "A program that would crash without the name gets a class that it can name and inherit from, but not "
                 "instantiate."
             ),
         }

@@ -97,10 +97,10 @@ def of_pipfile(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def of_conda_lock(document: Mapping[str, Any], source: str) -> Iterator[tuple[str, str]]:
-    """Name and version of every package in a conda-lock.yml.
+    """Name and version of every package in a conda-lock.yml; the version is empty if the file has none.
 
     Raises:
-        CommandError: it has a package without them.
+        CommandError: a package has no name.
     """
     for entry in document["package"]:
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):

@@ -5,9 +5,9 @@ uv.lock, poetry.lock, pdm.lock, Pipfile.lock, pyproject.toml, conda's environmen
 JSON), the folder of an environment, and the kinds of `hotfix.commands.pins.project_files`. Nothing is executed,
 fetched or imported. An unreadable file is one `CommandError` that names file and line.
 
-Pins come with pull requests, from anybody. So the time is linear in the size of a file, sizes and depths have limits,
-and a file that turns out not to be pins (a requirements file may include any file, or be a link to one) is named, with
-the line, and never quoted.
+Pull requests from anybody can change pin files. Reading therefore takes linear time, and sizes and depths are limited.
+A requirements file may include any file, or be a link to one: an error names a file that has no pins, and the line, and
+never quotes its content.
 """
 
 from __future__ import annotations
@@ -118,7 +118,11 @@ class Pins:
             raise CommandError(f"{where}: more than {_REQUIREMENTS} requirements; split the file")
 
     def add(self, pin: Pin) -> None:
-        """Add one of several versions."""
+        """Add a pin; a lock file may have several versions of one package.
+
+        Raises:
+            CommandError: there are too many.
+        """
         pins = self.packages.setdefault(pin.name, [])
         if len(pins) >= _ASKED:
             raise CommandError(
@@ -140,7 +144,7 @@ def read(source: str, python: str = "") -> Pins:
 
     Args:
         source: path, requirement with a version, or ``-``.
-        python: version of Python for which markers hold, ``3.10``; the running one if empty.
+        python: the Python version for which markers are evaluated, ``3.10``; the running one if empty.
 
     Raises:
         CommandError: it cannot be read.

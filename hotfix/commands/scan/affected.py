@@ -102,7 +102,7 @@ def judge(pins: Pins) -> list[Scan]:
 
 
 def of_environment() -> Scan:
-    """Judge the packages that are installed beside hotfix."""
+    """Judge the packages that are installed next to hotfix."""
     pins = Pins("this environment", complete=True)
     for name in {PACKAGE}.union(*(bug.needs for bug in bugs.known().values())):
         version = installed.version(name)

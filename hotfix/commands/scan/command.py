@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .affected import Scan
     from .settings import ProjectSettings
 
-HELP = "list the known bugs of pins, of a lock file or of an environment"
+HELP = "list the known bugs in pinned packages, a lock file or an environment"
 EXAMPLES = (
     "hotfix scan .",
     "hotfix scan requirements.txt",
@@ -32,8 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="file, folder of a project or of an environment, a requirement such as transformers==4.49.0, or - for "
-        "pip freeze or pip list (default: .)",
+        help="a file, a project folder, an environment, a requirement such as transformers==4.49.0, or - to read the "
+        "output of pip freeze or pip list from stdin (default: .)",
     )
     # The spelling of pip.
     parser.add_argument("-r", "--requirement", action="append", dest="more", default=[], help=argparse.SUPPRESS)
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "among the pins",
     )
     parser.add_argument("--all", action="store_true", help="list all bugs, instead of the worst ones in 40 lines")
-    parser.add_argument("--python", default="", metavar="3.10", help="the Python for which markers hold")
+    parser.add_argument("--python", default="", metavar="3.10", help="evaluate markers for this Python version")
 
 
 def run(chosen: argparse.Namespace) -> int:

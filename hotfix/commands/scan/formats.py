@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COLUMNS = ("bug", "kind", "hotfix", "fixed in", "what")
 _LINES = 40  # of all files together, unless `--all` is given
 _SHOWN = 20  # rows of one file
-_FEWEST = 4  # lines of one file, beside its verdict and advice
+_FEWEST = 4  # lines of one file, besides its verdict and advice
 
 
 def print_table(scans: Sequence[Scan], whole: bool = False) -> None:
@@ -127,7 +127,7 @@ def print_markdown(scans: Sequence[Scan]) -> None:
 
 
 def print_sarif(scans: Sequence[Scan]) -> None:
-    """Print SARIF 2.1.0, which code hosts show beside the pinned line."""
+    """Print SARIF 2.1.0, which code hosts show next to the pinned line."""
     rules = {finding.bug.id: finding.bug for scan in scans for finding in scan.findings}
     screen.print_json(
         {
@@ -188,7 +188,7 @@ def conclusions(scan: Scan, most_steps: Optional[int] = None) -> list[str]:
         are = "is" if never == 1 else "are"
         sentences.append(f"{counted(never, 'known bug')} {are} fixed neither by hotfix nor by any release so far.")
     if scan.examined:
-        sentences.append(f"Not checked: {bugs.left_out()} known bugs whose releases are not known as a range.")
+        sentences.append(f"Not checked: {bugs.left_out()} known bugs for which hotfix has no version range.")
     return sentences + [f"Note: {note}." for note in scan.notes]
 
 
@@ -200,14 +200,14 @@ def advice(scan: Scan, step: Step) -> str:
     fixes = f"{target} fixes {step.ended} of the {bugs_left} that hotfix does not repair"
     if step.ends != "all":
         worst = {"crashes": "all crashes", "silent bugs": "all crashes and silent bugs"}[step.ends]
-        fixes = f"{target} fixes {worst} among the {bugs_left} that hotfix does not repair, {step.ended} in all"
+        fixes += f" (including {worst})"
     if not step.new_left:
         return f"{fixes}, and has no others. Upgrade if you can."
     after = here - step.ended + step.new_left
-    brings = f"{fixes}, and has {step.new_left} other{'s' * (step.new_left > 1)}"
+    brings = f"{fixes}, but has {step.new_left} other{'s' * (step.new_left > 1)}"
     if after < here:
         return f"{brings}. Upgrade if one of the {step.ended} affects you."
-    return f"{brings}. Stay, and use hotfix."
+    return f"{brings}. Stay on this release, and use hotfix."
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""``hotfix scan-code``: the names that Python files take from transformers and that some release does not have."""
+"""``hotfix scan-code``: the names that Python files use from transformers and that some release does not have."""
 
 from __future__ import annotations
 
 import argparse
 
-HELP = "list the removed names that code takes from transformers"
+HELP = "list the removed names that code uses from transformers"
 EXAMPLES = (
     "hotfix scan-code .",
     "hotfix scan-code ~/.cache/huggingface/modules/transformers_modules",
@@ -16,16 +16,16 @@ FORMATS = ("table", "json", "sarif")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="Python file, or folder with such files")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a Python file, or a folder with such files")
     parser.add_argument("--format", choices=FORMATS, default="table")
     parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     parser.add_argument(
-        "--release", default="", metavar="5.3.0", help="the release to judge for; by default the installed one"
+        "--release", default="", metavar="5.3.0", help="the release to check against (default: the installed one)"
     )
     parser.add_argument(
         "--fail-on",
         choices=("left", "any"),
-        help="exit with 1 if that release lacks a name that is needed; with `left`, only one that no fix gives back",
+        help="exit with 1 if the release lacks a required name; `left`: only if no fix restores it",
     )
 
 

@@ -34,7 +34,7 @@ def print_json(scans: Sequence[Scan]) -> None:
 
 
 def print_sarif(scans: Sequence[Scan]) -> None:
-    """Print SARIF 2.1.0, which code hosts show beside the line."""
+    """Print SARIF 2.1.0, which code hosts show next to the line."""
     rules = {finding.name: finding for scan in scans for finding in scan.findings}
     driver = {"name": "hotfix", "version": __version__, "rules": [_rule(finding) for finding in rules.values()]}
     results = [_result(finding, use) for scan in scans for finding in scan.findings for use in finding.uses]

@@ -1,8 +1,8 @@
-"""The names that files take and some releases lack, the fixes that restore them, and the releases on which files run.
+"""Names that files use and some releases lack, the fixes that restore them, and the releases on which the files run.
 
 The names of each release come from the table in `hotfix.releases.symbols` and from the fixes that add names; files are
-read and parsed, never imported. A name that neither has is taken to be there. Code may be anybody's: only regular
-files below the folder are read (`hotfix.reports.trees`), up to a size, and the others are named.
+read and parsed, never imported. A name that is in neither table is assumed to exist. The code is untrusted: only
+regular files below the folder are read (`hotfix.reports.trees`), up to a size, and the others are listed.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class MissingName:
         releases: the examined releases that have it, as numbers.
         fix: the fix that restores it, if there is one.
         restored: the releases in which the fix does.
-        bug: a known bug that hotfix does not repair and that this is, if there is one.
-        uses: where it is taken.
+        bug: the known, unrepaired bug that this missing name is, or None.
+        uses: where it is used.
     """
 
     name: str
@@ -485,7 +485,7 @@ def _read_alone(file: Path) -> bytes:
 
 
 def taken_by(file: str, data: bytes, unread: list[str]) -> list[Taken]:
-    """The names that a file takes from the package; empty for a file that is no Python, which is put into `unread`."""
+    """The names that a file uses from the package; empty for a file that is not Python, which is put into `unread`."""
     if bugs.PACKAGE.encode() not in data:
         return []
     try:

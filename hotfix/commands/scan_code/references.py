@@ -1,4 +1,4 @@
-"""Read the names that a Python file takes from transformers, from its syntax tree; nothing is imported or executed.
+"""Read the names that a Python file uses from transformers, from its syntax tree; nothing is imported or executed.
 
 These are read: imported names, attributes of the package and its modules, arguments by name, tasks of pipelines, and
 members of classes of the package that a class of the file inherits. Each has its line, whether it is needed when the
@@ -76,7 +76,7 @@ _PIPELINE = (_Origin(PACKAGE, "pipeline"), _Origin(f"{PACKAGE}.pipelines", "pipe
 
 
 def taken(tree: ast.Module) -> list[Taken]:
-    """Everything that a file takes from the package, in the order of its lines.
+    """Everything that a file uses from the package, in the order of its lines.
 
     Raises:
         TooMuch: that would take too long.

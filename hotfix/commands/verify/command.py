@@ -71,9 +71,15 @@ class Proof:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("id", nargs="*", help="ids of fixes; by default all that repair something here")
+    parser.add_argument("id", nargs="*", help="ids of fixes (default: all that repair something here)")
     parser.add_argument("--against", metavar="DIR", help="a folder with a fixed release, for comparing the results")
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="for each function (600)")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=600.0,
+        metavar="SECONDS",
+        help="timeout per function, in seconds (default: 600)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

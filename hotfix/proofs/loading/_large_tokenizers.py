@@ -11,7 +11,7 @@ REPOSITORY = "organisation/large-tokenizer"
 
 
 def write(folder: Path, config: dict[str, str] | None) -> Path:
-    """Write a tokenizer, and beside it a configuration if there is one.
+    """Write a tokenizer, and next to it a configuration if there is one.
 
     Returns:
         The folder.

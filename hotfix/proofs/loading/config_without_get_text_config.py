@@ -22,7 +22,7 @@ _MODEL = "transformers.modeling_utils:PreTrainedModel"
     },
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A file that lacks a layer is loaded; tables and layers are resized and initialised."""
+    """A file that lacks a layer is loaded; tables and layers are resized and initialized."""
     name = target.qualname.rpartition(".")[2]
     cls = _custom()
     if name == "_init_weights":

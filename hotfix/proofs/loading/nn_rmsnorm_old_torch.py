@@ -9,7 +9,7 @@ from hotfix.proofs.zoo import small_llama
 
 @FIX.case(raises="AttributeError: module 'torch.nn' has no attribute 'RMSNorm'")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """The norms as they are initialised, and logits of seeded weights."""
+    """The norms as they are initialized, and logits of seeded weights."""
     from transformers import LlamaConfig, LlamaModel
 
     modern = torch.nn.RMSNorm

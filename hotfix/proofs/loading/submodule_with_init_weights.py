@@ -1,4 +1,4 @@
-"""The proof: a model with a layer that initialises itself, and with a model inside of it."""
+"""The proof: a model with a layer that initializes itself, and with a model inside of it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Large tokenizers in local folders, beside configurations of several kinds and beside none."""
+"""Large tokenizers in local folders, next to configurations of several kinds and next to none."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,4 +1,4 @@
-"""A Llama tokenizer without a first token, and one with it, as 5.x writes them."""
+"""Four Llama tokenizers as 5.x writes them: with no special token around a text, the first, the last, or both."""
 
 from typing import Any
 
@@ -24,14 +24,14 @@ SETTINGS: dict[str, Any] = {
 
 @FIX.case
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Both read a text, and a tokenizer that 4.x wrote does."""
+    """Each of them reads a text."""
     from transformers import PreTrainedTokenizerFast
     from transformers.models.llama import LlamaTokenizerFast
 
     results = {}
     for name, ends in (("none", ""), ("first", "A"), ("last", "Z"), ("both", "AZ")):
         written = {**TOKENIZER, "model": _pairs(), "post_processor": _template("A" in ends, "Z" in ends)}
-        # In 5.x the class by this name goes by its vocabulary; what its files say is what this one says.
+        # In 5.x, LlamaTokenizerFast takes only the vocabulary from the file; PreTrainedTokenizerFast does what it says.
         cls = PreTrainedTokenizerFast if _is_later() else LlamaTokenizerFast
         kind = "TokenizersBackend" if _is_later() else "LlamaTokenizer"
         with folder(tokenizer_config_json={**SETTINGS, "tokenizer_class": kind}, tokenizer_json=written) as place:

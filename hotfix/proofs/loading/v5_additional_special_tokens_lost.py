@@ -1,4 +1,4 @@
-"""Tokenizers as 4.57 writes them: special tokens in a list beside an empty key, without that key, and none."""
+"""Tokenizers as 4.57 writes them: special tokens in a list next to an empty key, without that key, and none."""
 
 import json
 from pathlib import Path

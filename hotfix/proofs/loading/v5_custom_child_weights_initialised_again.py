@@ -1,4 +1,4 @@
-"""Custom models in the manner of GPT-2 and with a bias of later are saved and loaded, and built anew."""
+"""Custom models in the manner of GPT-2 and with a bias of later are saved and loaded, and rebuilt."""
 
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,7 +37,7 @@ def _weights(kind: str, model: Any) -> dict[str, torch.Tensor]:
 
 
 def _custom() -> Any:
-    """A model as Qwen-7B is: its attention has a buffer left to it, and initialises the projection that is in it."""
+    """A model as Qwen-7B is: its attention has a buffer left to it, and initializes the projection that is in it."""
     from transformers import PretrainedConfig, PreTrainedModel
 
     class Configuration(PretrainedConfig):

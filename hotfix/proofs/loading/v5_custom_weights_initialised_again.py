@@ -1,4 +1,4 @@
-"""A custom model is saved and loaded: whole, without its head, and built anew."""
+"""A custom model is saved and loaded: whole, without its head, and rebuilt."""
 
 from tempfile import TemporaryDirectory
 from typing import Any

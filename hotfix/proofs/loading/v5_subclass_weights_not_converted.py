@@ -1,4 +1,4 @@
-"""Classes of one's own that extend Qwen2-VL, LLaVA and Mixtral are loaded from files with the names of the Hub."""
+"""Custom classes that extend Qwen2-VL, LLaVA and Mixtral are loaded from files with the names of the Hub."""
 
 import tempfile
 from typing import Any

@@ -1,4 +1,4 @@
-"""A class of one's own that extends LLaVA is loaded from a file with the names of the Hub, and saved; so is LLaVA."""
+"""A custom class that extends LLaVA is loaded from a file with the names of the Hub, and saved; so is LLaVA."""
 
 import tempfile
 from typing import Any

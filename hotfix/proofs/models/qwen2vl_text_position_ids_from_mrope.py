@@ -11,7 +11,7 @@ from hotfix.proofs.testbed import Target, Testbed
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """A decoder sees 3 words, an image of 2 x 3 tokens and 3 words; under flash attention the image comes first.
 
-    Qwen3.5 hands the positions of the rotary embedding on to flash attention until 5.3.0, which is another bug.
+    Qwen3.5 passes the positions of the rotary embedding on to flash attention until 5.3.0, which is another bug.
     """
     runs = [("sdpa", torch.float32, 3), ("flash_attention_2", torch.bfloat16, 0)]
     results = {}

@@ -1,4 +1,4 @@
-"""The proof: a model with layers of one's own that return tuples, alone and next to the library's."""
+"""The proof: a model with custom layers that return tuples, alone and next to the library's."""
 
 from importlib import import_module
 from typing import Any

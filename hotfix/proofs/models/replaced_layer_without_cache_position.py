@@ -1,4 +1,4 @@
-"""The proof: a model with layers of one's own that were written for 4.37."""
+"""The proof: a model with custom layers that were written for 4.37."""
 
 from importlib import import_module
 from typing import Any, Optional

@@ -1,4 +1,4 @@
-"""Shared by the cases of arguments: one step with a Trainer of one's own."""
+"""Shared by the cases of arguments: one step with a custom Trainer."""
 
 from __future__ import annotations
 

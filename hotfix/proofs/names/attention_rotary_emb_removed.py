@@ -1,4 +1,4 @@
-"""The proof: a forward of one's own asks the attention for cosine and sine."""
+"""The proof: a custom forward gets from the attention cosine and sine."""
 
 from importlib import import_module
 from inspect import signature

@@ -1,4 +1,4 @@
-"""The proof: layers of BERT with a configuration of one's own, and with one of the library."""
+"""The proof: layers of BERT with a custom configuration, and with one of the library."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""The proof: the import, and a table of one's own."""
+"""The proof: the import, and a custom table."""
 
 import torch
 

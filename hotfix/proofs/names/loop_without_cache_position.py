@@ -1,4 +1,4 @@
-"""The proof: loops of one's own choose the tokens that ``generate`` chooses."""
+"""The proof: custom loops choose the tokens that ``generate`` chooses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The proof: a model of one's own inside of another one, as in InternVL, beam search with it; a GPT-2 as in XTTS."""
+"""The proof: a custom model inside another one, as in InternVL, beam search with it; a GPT-2 as in XTTS."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from hotfix.proofs.zoo import llama
     raises="AttributeError: '(Talker|OfTuples)' object has no attribute 'generate'", packages={"flash-attn": None}
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A head of one's own on a small Llama, without a cache."""
+    """A custom head on a small Llama, without a cache."""
     from transformers import LlamaPreTrainedModel
     from transformers.modeling_outputs import CausalLMOutputWithPast
 

@@ -1,4 +1,4 @@
-"""The proof: an attention of one's own turns queries and keys as those of 4.57 did."""
+"""The proof: a custom attention turns queries and keys as those of 4.57 did."""
 
 from importlib import import_module
 

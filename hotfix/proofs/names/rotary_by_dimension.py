@@ -1,4 +1,4 @@
-"""The proof: rotary embeddings of three dimensions, made as attention layers of one's own make them."""
+"""The proof: rotary embeddings of three dimensions, made as custom attention layers make them."""
 
 from importlib import import_module
 from inspect import signature

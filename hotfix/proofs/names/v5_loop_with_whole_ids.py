@@ -1,4 +1,4 @@
-"""The proof: a loop of one's own that gives all tokens chooses those that ``generate`` chooses."""
+"""The proof: a custom loop that passes all tokens chooses those that ``generate`` chooses."""
 
 import torch
 

@@ -15,7 +15,7 @@ from hotfix.proofs.zoo import llama
     packages={"flash-attn": None},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A head of one's own on a small Llama, tied by itself."""
+    """A custom head on a small Llama, tied by itself."""
     import tempfile
     from pathlib import Path
 

@@ -11,7 +11,7 @@ from hotfix.proofs.zoo import llama
 
 @FIX.case(raises="AttributeError: 'list' object has no attribute 'keys'", packages={"flash-attn": None})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """A tied head of one's own on a small Llama."""
+    """A custom tied head on a small Llama."""
     import tempfile
     from importlib import import_module
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""The proof: configurations and models of one's own under names that the library has, and under one that it has not.
+"""The proof: custom configurations and models under names that the library has, and under one that it has not.
 
 Every release has all the types that are registered here, so that none can be the oracle: it is what the release does
 where the caller says that the type may be known.

@@ -1,4 +1,4 @@
-"""The proof: one step of training and one evaluation beside an old accelerate."""
+"""The proof: one step of training and one evaluation with an old accelerate."""
 
 import torch
 

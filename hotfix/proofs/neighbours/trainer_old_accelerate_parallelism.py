@@ -1,4 +1,4 @@
-"""The proof: a Llama is trained for a step, beside an older Accelerate."""
+"""The proof: a Llama is trained for a step, with an older Accelerate."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The proof: a step of training, an evaluation and a saved model, beside an older accelerate."""
+"""The proof: a step of training, an evaluation and a saved model, with an older accelerate."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

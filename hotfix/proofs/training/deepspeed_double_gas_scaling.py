@@ -37,7 +37,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def _length_of_gradients(model: Any, samples: Sequence[dict[str, Any]], **steps: int) -> torch.Tensor:
-    """Take one step of plain gradient descent under DeepSpeed, and see how far it went."""
+    """The length of all gradients together, measured as a step of plain gradient descent under DeepSpeed."""
     from transformers import Trainer, TrainingArguments
 
     engine: dict[str, Any] = dict.fromkeys(

@@ -10,7 +10,7 @@ from hotfix.trigger import Call, Files, Trigger
 
 TRIGGER = Trigger(
     "v5-additional-special-tokens-lost",
-    when="tokenizer_config.json lists additional_special_tokens beside extra_special_tokens, as 4.47 to 4.57 write it",
+    when="tokenizer_config.json lists additional_special_tokens next to extra_special_tokens, as 4.47 to 4.57 write it",
     wrong="the listed tokens are no special tokens",
 )
 

@@ -1,1 +1,1 @@
-"""When the bugs in models and attention strike."""
+"""Triggers of the bugs in models and attention."""

@@ -1,4 +1,4 @@
-"""A mask with places for the new tokens alone, beside a cache that has keys."""
+"""A mask with places for the new tokens alone, together with a cache that has keys."""
 
 from __future__ import annotations
 

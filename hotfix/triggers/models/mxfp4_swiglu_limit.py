@@ -1,4 +1,4 @@
-"""Nothing that a call is given tells: only numbers within the fused kernel are larger than the limit, or not."""
+"""The arguments of a call do not show it: only values inside the fused kernel may exceed the limit."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""When the silent bugs that a removed meaning leaves strike."""
+"""Triggers of the silent bugs that a removed meaning causes."""

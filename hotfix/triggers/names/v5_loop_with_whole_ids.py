@@ -1,4 +1,4 @@
-"""A decoding loop that gives all tokens beside a cache, with a mask that is as long as the tokens."""
+"""A decoding loop that passes all tokens together with a cache, and a mask that is as long as the tokens."""
 
 from __future__ import annotations
 

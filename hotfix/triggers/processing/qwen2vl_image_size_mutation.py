@@ -21,7 +21,7 @@ _CALLS = tuple(name for name, _ in TABLE if name.endswith(".preprocess"))
 @TRIGGER.strikes()
 def is_made_with_a_limit(call: Call) -> Any:
     """Whether a limit differs from that of the class, whose ``size`` the constructor starts with."""
-    # Up to 4.53.3 a size is ignored (qwen2vl-image-processor-size-discarded) in favor of that of the class.
+    # Up to 4.53.3 a size is ignored (qwen2vl-image-processor-size-discarded) in favour of that of the class.
     if call.get("size") is not None and not release().startswith(("4.50.", "4.51.", "4.52.", "4.53.")):
         return False
     return differs(given(call), getattr(call.owner, "size", None))

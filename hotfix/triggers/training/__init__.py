@@ -1,1 +1,1 @@
-"""When the bugs in the Trainer strike."""
+"""Triggers of the bugs in the Trainer."""

@@ -1,4 +1,4 @@
-"""DeepSpeed's engine divides a loss that the Trainer, or the model, has normalised over the whole step."""
+"""DeepSpeed's engine divides a loss that the Trainer, or the model, has normalized over the whole step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hotfix.triggers.training._trainer import is_deepspeed, release
 
 TRIGGER = Trigger(
     "deepspeed-double-gas-scaling",
-    when="gradients are accumulated over more than one micro-batch under DeepSpeed, and the loss is normalised before",
+    when="gradients are accumulated over more than one micro-batch under DeepSpeed, and the loss is normalized before",
     wrong="gradients are too small by the number of accumulation steps",
 )
 
@@ -30,7 +30,7 @@ def scales_again(call: Call) -> bool:
 
 @TRIGGER.in_files
 def accumulated(run: Files) -> Optional[bool]:
-    """Several micro-batches under DeepSpeed; from 4.48.1 on every loss is normalised before."""
+    """Several micro-batches under DeepSpeed; from 4.48.1 on every loss is normalized before."""
     if run.accumulation_steps == 1 or run.deepspeed is False:
         return False
     divides = run.by_trainer and run.deepspeed and run.accumulation_steps

@@ -1,4 +1,4 @@
-"""A text begins with a label that is counted, and is never predicted."""
+"""A text begins with a label that is counted, although the model never predicts it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def counts_the_first(call: Call) -> Any:
     """A text of this micro-batch begins with a label, and the loss is divided by how many there are."""
     trainer, number = call.owner, call.get("num_items_in_batch")
     if release() in ("4.47.0", "4.48.0") and trainer.model_accepts_loss_kwargs:
-        return False  # it is kept from the loss: trainer-ga-num-items-dropped
+        return False  # the loss does not receive the number; see trainer-ga-num-items-dropped
     if not is_number_used(trainer, number) or not facts(trainer).moves_labels:
         return False
     return begins_with_a_label(call["inputs"])
@@ -36,7 +36,7 @@ def begins_with_a_label(inputs: Any) -> Optional[Any]:
 
 @TRIGGER.in_files
 def may_be_counted(run: Files) -> Optional[bool]:
-    """Files do not tell of labels, but whether the model moves them, and is given their number."""
+    """The files do not show the labels, but they show whether the model shifts them and receives their number."""
     moves_none = ("ForSequenceClassification", "ForTokenClassification", "ForMaskedLM", "ForQuestionAnswering")
     if run.setting("is_encoder_decoder") is True:
         return False

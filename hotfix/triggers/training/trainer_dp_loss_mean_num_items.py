@@ -17,7 +17,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def has_replicas(call: Call) -> bool:
-    """The model has several replicas, and is handed the number of labels."""
+    """The model has several replicas, and receives the number of labels."""
     import torch  # the Trainer has
 
     model, number = call["model"], call.get("num_items_in_batch")

@@ -17,7 +17,7 @@ TRIGGER = Trigger(
 
 @TRIGGER.strikes()
 def accumulates(call: Call) -> bool:
-    """A step of several micro-batches whose loss nobody has normalised over the step."""
+    """A step of several micro-batches whose loss nobody has normalized over the step."""
     trainer, number = call.owner, call.get("num_items_in_batch")
     if trainer.args.gradient_accumulation_steps <= 1:
         return False

@@ -1,4 +1,4 @@
-"""Programs that run without a name which their release lacks, and programs that would end: without torch.
+"""Programs that run without a name which their release lacks, and programs that would crash: without torch.
 
 `fallbacks.txt` has the former, whose output is the same with the names restored; `plain.txt` the latter, which end
 without them and run with them. Both are shapes of public code.

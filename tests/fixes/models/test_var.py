@@ -413,7 +413,7 @@ def test_the_wrapper_passes_on_arguments_that_need_no_cast(folder, both, monkeyp
     attend(half, half, half, mask, 0.5, op="op")
     attend(query=half, key=half, value=half, scale=2.0)
     attend(half, half, half, boolean)
-    attend(single, integers, integers)  # quantised keys and values
+    attend(single, integers, integers)  # quantized keys and values
     for got, given in zip(
         seen,
         [

@@ -18,7 +18,7 @@ FOUND = """
 import hotfix.auto, pickle, sys
 import transformers
 assert "AutoModelForVision2Seq" in dir(transformers)
-assert not {"HybridCache", "AdamW", "BeamSearchScorer"} & set(dir(transformers))  # for code that would end alone
+assert not {"HybridCache", "AdamW", "BeamSearchScorer"} & set(dir(transformers))  # for code that would crash alone
 assert "transformers.optimization" not in sys.modules  # nothing was imported for it
 from transformers import AdamW, AutoModelForVision2Seq, BeamSearchScorer, HybridCache
 from transformers.cache_utils import SlidingWindowCache

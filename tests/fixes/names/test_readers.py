@@ -37,7 +37,7 @@ def test_reading_the_attribute_returns_it_and_testing_for_it_does_not() -> None:
     assert tower.text_model.config == "mine"
     assert len(tower.reads()) == 2
     assert [model.text_model for model in (tower,)] == [tower]
-    for _ in range(20):  # also once the interpreter has specialised the instruction
+    for _ in range(20):  # also once the interpreter has specialized the instruction
         assert tower.text_model.text_model is tower
         assert not hasattr(tower, "text_model")
         assert getattr(tower, "text_model", None) is None

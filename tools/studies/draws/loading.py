@@ -65,7 +65,7 @@ def encoders(draw: Draw) -> Tensors:
 
 @of("v5-custom-weights-initialised-again")
 def custom(draw: Draw) -> Tensors:
-    """A model of one's own or of the library, that is built or loaded, and initialises in one way or another."""
+    """A custom model or one of the library, that is built or loaded, and initializes in one way or another."""
     import torch
     from safetensors.torch import load_file, save_file
     from transformers import LlamaForCausalLM
@@ -97,7 +97,7 @@ def custom(draw: Draw) -> Tensors:
 
 @of("move-missing-keys-empty-like")
 def buffers(draw: Draw) -> Tensors:
-    """A model of one's own or of the library, built or loaded, with buffers that its ``_init_weights`` sets or not."""
+    """A custom model or one of the library, built or loaded, with buffers that its ``_init_weights`` sets or not."""
     import torch
     from transformers import LlamaForCausalLM
 

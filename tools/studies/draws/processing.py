@@ -133,7 +133,7 @@ def deberta(draw: Draw) -> Tensors:
 
 @of("v5-additional-special-tokens-lost")
 def listed(draw: Draw) -> Tensors:
-    """A tokenizer whose file lists special tokens, or none, with, without, or beside an empty key."""
+    """A tokenizer whose file lists special tokens, or none, with, without, or next to an empty key."""
     import torch
     from transformers import AutoTokenizer
 

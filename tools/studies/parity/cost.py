@@ -1,13 +1,13 @@
 """The cost of the repaired functions on a GPU: ``python -m benchmarks.cuda_cost --device cuda --out cost.json``.
 
     rotary    the function that hotfix puts in place in 4.49.0, and the one that upstream put there in 4.50.0
-    decoder   the forward of a decoder on a left-padded batch: with the stock check, which then costs a synchronisation
+    decoder   the forward of a decoder on a left-padded batch: with the stock check, which then costs a synchronization
               and passes, and with hotfix
 
 Each variant is timed in fresh interpreters, in turns; the first is timed once more in each turn, and the ratio of those
 two is the noise. Times are medians over calls, by CUDA events, after a warm-up, on inputs that take turns so that they
 do not stay in the cache. Counted are the operations, the bytes that they read and write (against the fewest possible),
-the launches and synchronisations that the profiler sees, and the peak of memory above what was there before the call.
+the launches and synchronizations that the profiler sees, and the peak of memory above what was there before the call.
 ``--device cpu`` goes through all of it with tiny sizes and shows only that the script works.
 """
 
@@ -207,7 +207,7 @@ def _Traffic(totals: dict[str, int]) -> Any:  # noqa: N802
             super().__exit__(*error)
 
         def rotated(self, x: Any, cos: Any, sin: Any, *args: Any, **kwargs: Any) -> Any:
-            before = dict(totals)  # what the wrapper of the kernel does is not counted beside it
+            before = dict(totals)  # what the wrapper of the kernel does is not counted with it
             out = self.kernel(x, cos, sin, *args, **kwargs)
             totals.update(before)
             totals["operations"] += 1

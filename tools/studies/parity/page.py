@@ -94,7 +94,7 @@ def _section(book: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield "Bitwise means the same dtype, too. Distance: norm(difference) / norm(reference) of the worst tensor."
         yield ""
-        yield "Kernels that ran, with the versions beside them:"
+        yield "Kernels that ran, with the versions of their packages:"
         yield ""
         yield from sorted({_kernels(entry) for entry in entries.values()})
     for name, cost in book.get("cost", {}).items():

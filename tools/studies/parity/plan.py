@@ -352,7 +352,7 @@ def _wide(sizes: Mapping[str, Mapping[str, Any]]) -> Iterator[Entry]:
 
 
 def _eager(off: Run, release: str | None) -> dict[str, Reference]:
-    """The reference in float32, beside eager attention in the dtype of `off`."""
+    """The reference in float32, next to eager attention in the dtype of `off`."""
     eager = replace(off, given={**off.given, "attn": "eager"}, transformers=release)
     exact = replace(eager, given={**eager.given, "exact": True})
     return {"float32": Reference(exact, beside=eager, reason="at most twice the distance of eager attention")}

@@ -403,7 +403,7 @@ def _opened(path: Path, place: Place, fresh: bool) -> dict[str, Any]:
         book: dict[str, Any] = json.loads(path.read_text())
         before = book["machine"]
         if (before["device"], before["versions"]) != (here["device"], here["versions"]):
-            raise SystemExit(f"{path} is of another machine, or of other versions; --fresh begins it anew")
+            raise SystemExit(f"{path} is of another machine, or of other versions; --fresh starts it again")
         return book
     return {"format": 1, "machine": here, "entries": {}}
 

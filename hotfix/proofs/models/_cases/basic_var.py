@@ -1,6 +1,6 @@
 """An attention block with the bug of VAR's, and its name: what the case of `var-attention-dtype` runs.
 
-Our own, in the manner of the first revisions: queries and keys are normalised, queries scaled by a learned factor per
+Our own, in the manner of the first revisions: queries and keys are normalized, queries scaled by a learned factor per
 head, keys and values cached at inference, and neither attention call casts.
 """
 
@@ -42,7 +42,7 @@ class SelfAttention(nn.Module):
         batch, length, width = x.shape
         q, k, v = self.qkv(x).view(batch, length, 3, self.heads, -1).unbind(2)
         dtype = v.dtype
-        # On a GPU, autocast normalises in float32 by itself; .float() makes it so on every device.
+        # On a GPU, autocast normalizes in float32 by itself; .float() makes it so on every device.
         q = normalize(q.float(), dim=-1) * self.log_scale.clamp_max(math.log(100.0)).exp()
         k = normalize(k.float(), dim=-1)
         if self.caching:

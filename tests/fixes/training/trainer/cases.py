@@ -1,6 +1,6 @@
 """Cases of the Trainer's fixes: a step in micro-batches and in one batch, on one rank and on two.
 
-A kind is how a loss is normalised: an encoder takes the mean over its batch; a decoder divides by the number of labels
+A kind is how a loss is normalized: an encoder takes the mean over its batch; a decoder divides by the number of labels
 that the Trainer gives it; a loss function of the user's does the same, and takes the mean where it is given none.
 """
 
