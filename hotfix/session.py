@@ -46,7 +46,7 @@ HINT = "hotfix can give this name its old meaning: HOTFIX_OPTIN={}"
 
 
 class _Aims(NamedTuple):
-    """What the selected fixes aim at.
+    """The aims of the selected fixes.
 
     Attributes:
         ids: the selected fixes.
@@ -518,7 +518,7 @@ class Session:
         return bool(ranges) and self.catalogue.is_known_good(module, *ranges)
 
     def _aimed(self) -> _Aims:
-        """What the selected fixes aim at: all modules that any fix targets, on or off, if at least one fix is on."""
+        """The aims of the selected fixes: all modules that any fix targets, on or off, if at least one fix is on."""
         ids, aims = self.selection.ids, self._aims
         if aims is None or aims.ids is not ids:
             places = self._places()
@@ -536,7 +536,7 @@ class Session:
         return self.observer.modules([entry.id for entry in entries if self._may_need(entry)])
 
     def _may_need(self, entry: Entry) -> bool:
-        """Whether the installed release may need a fix, by what is known of its modules."""
+        """Whether the installed release may need a fix, as far as its modules are known."""
         modules = {key.partition(":")[0] for key in entry.targets}
         return any("*" not in module and not self._is_known_good(entry, module) for module in modules)
 

@@ -35,7 +35,7 @@ _RUNNING = {("unittest.case", "run"), ("_pytest.runner", "pytest_runtest_call")}
 _SKIPPING = {"SkipTest", "Skipped"}  # errors that a test runner expects
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
 _SUBSCRIPTS = {"BINARY_SUBSCR", "BINARY_SLICE"}
-# Packages that are not the program's, and whose `__getattr__` cannot supply what a property of the user's lacks.
+# Packages that are not the program's, and whose `__getattr__` cannot supply what a user's property lacks.
 _LIBRARIES = {"torch", "transformers", "hotfix"}
 _INSTALLED = ("<frozen", os.path.dirname(os.__file__))
 _READERS = {"__getattr__", "__getattribute__", "__get__"}
@@ -60,7 +60,7 @@ def would_end(
     name: str = "",
     of_module: bool = False,
 ) -> bool:
-    """Whether the program would end if a frame got this error for a name that it uses.
+    """Whether the program would crash if a frame got this error for a name that it uses.
 
     Args:
         error: AttributeError for a name of a module or a class, ModuleNotFoundError for a module.

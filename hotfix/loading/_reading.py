@@ -77,7 +77,7 @@ def _is_of_transformers(frame: Any) -> bool:
 
 
 def is_of_the_library(cls: type) -> bool:
-    """Whether the library defines a class itself: no subclass of the user's, no remote code."""
+    """Whether the library defines a class itself: no user's subclass, no remote code."""
     if cls.__module__.partition(".")[0] != "transformers":
         return False
     module = sys.modules.get(cls.__module__)

@@ -79,7 +79,7 @@ FIX.edits(
 
 
 def is_plain(config: Any) -> bool:
-    """Whether a configuration lacks the method, and the program would end at that."""
+    """Whether a configuration lacks the method, and the program would crash at that."""
     if hasattr(config, "get_text_config"):
         return False
     return not scope.is_handled_around(FIX.id, AttributeError)

@@ -21,7 +21,7 @@ from typing import Any
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Remote code that does without flash-attn is refused where flash-attn is not installed",
+    title="Remote code that can run without flash-attn is rejected if flash-attn is not installed",
     kind="loading",
     errors=(
         "ImportError: This modeling file requires the following packages that were not found in your environment: "

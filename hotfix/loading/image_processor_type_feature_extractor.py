@@ -23,7 +23,7 @@ FIX = Fix(
     title="Image processor of a checkpoint whose image_processor_type is ViTFeatureExtractor is not recognized",
     kind="loading",
     errors=("ValueError: Unrecognized image processor in …. Should have a `image_processor_type` key in its …",),
-    everyone="only a file with the name of a class that is gone, which would end the program: the new code tests it",
+    everyone="only a file with the name of a class that is gone, which would crash the program: the new code tests it",
 )
 
 _BETWEEN = ("transformers.", "hotfix.patching.")

@@ -36,7 +36,7 @@ FIX.edits(
 
 
 def has_such_a_part(model: Any) -> bool:
-    """Whether a part of a model has only one of the two methods, and the program would end at that."""
+    """Whether a part of a model has only one of the two methods, and the program would crash at that."""
     if not any(map(_only_looks_like_a_model, model.modules())) or any(map(_walks_by_itself, model.modules())):
         return False
     return not scope.is_handled_around(FIX.id, AttributeError)

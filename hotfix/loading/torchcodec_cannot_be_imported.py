@@ -1,4 +1,4 @@
-"""Pipelines for audio end where torchcodec is installed and cannot be loaded, even for arrays.
+"""Pipelines for audio crash if torchcodec is installed and cannot be loaded, even for arrays.
 
 Symptom   ``RuntimeError: Could not load libtorchcodec. Likely causes: FFmpeg is not properly installed …`` from a
           pipeline for speech recognition or audio classification, and from ``load_audio``.

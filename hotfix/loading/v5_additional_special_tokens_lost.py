@@ -16,7 +16,7 @@ from hotfix.fix import Fix
 from hotfix.loading._constructors import words
 
 FIX = Fix(
-    title="Special tokens of a tokenizer that 4.x has saved are no special tokens in 5.x",
+    title="Special tokens of a tokenizer that 4.x has saved are not special tokens in 5.x",
     kind="silent",
     fixed_in="5.18.0",
     everyone="only where the newer key is empty, and no custom constructor reads it: the new code tests it",

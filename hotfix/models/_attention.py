@@ -22,7 +22,7 @@ def is_flash_of_library(fix: str, implementation: str, attentions: Any) -> bool:
 
     Args:
         fix: id of the fix that asks.
-        implementation: name of an attention, such as ``flash_attention_2``; a function of the user's may be
+        implementation: name of an attention, such as ``flash_attention_2``; a user's function may be
             registered under any name.
         attentions: the library's table of attentions by name.
     """
@@ -32,7 +32,7 @@ def is_flash_of_library(fix: str, implementation: str, attentions: Any) -> bool:
     function = getattr(function, "func", function)  # a kernel of the hub is a partial object
     if function is library.flash_attention_forward:
         return True
-    scope.is_own(fix, function)  # for the report: one of the user's own is left alone, and sdpa has no such bug
+    scope.is_own(fix, function)  # for the report: the user's own function is left alone, and sdpa has no such bug
     return False
 
 

@@ -6,7 +6,7 @@ Cause     The preparation of each step drops the attention mask of the encoder, 
 Releases  4.49.0
 Upstream  transformers#36293, transformers#36338 (fixed in 4.50.0)
 Here      The mask reaches a `forward` that has ``attention_mask``. Bitwise equal to 4.50.0, except that
-          a program's own ``encoder_outputs`` may be longer than the mask: 4.50.0 ends in an error, here they stay.
+          a program's own ``encoder_outputs`` may be longer than the mask: 4.50.0 raises an error, here they stay.
           The mask of ones that `generate` makes from the shape of sounds or images is dropped as before: their encoder
           may have another length, or take none.
 """

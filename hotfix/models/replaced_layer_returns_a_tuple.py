@@ -1,4 +1,4 @@
-"""A decoder layer of your own that returns a tuple ends in an error in the next layer.
+"""A decoder layer of your own that returns a tuple causes an error in the next layer.
 
 Symptom   ``AttributeError: 'tuple' object has no attribute 'contiguous'`` from the second layer, or another error about
           a tuple in place of a tensor: the tutorial of TransformerEngine, and other code that puts layers written for

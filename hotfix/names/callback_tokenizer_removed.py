@@ -85,7 +85,7 @@ FIX.edits(
 
 
 def lacks_one(handler: Any, event: str, given: dict[str, Any]) -> bool:
-    """Whether a callback cannot be called without a tokenizer, and the program would end at that.
+    """Whether a callback cannot be called without a tokenizer, and the program would crash at that.
 
     Args:
         handler: with the callbacks.

@@ -91,7 +91,7 @@ FIX.edits(
             or not isinstance(model_kwargs.get("past_key_values"), Cache)
         )
     """,
-    optin="a _reorder_cache of the user's that knows caches would no longer be called",
+    optin="a user's _reorder_cache that knows caches would no longer be called",
 )
 
 

@@ -71,7 +71,7 @@ def forget(fix: str) -> None:
 
 
 def would_end(error: type[BaseException]) -> bool:
-    """Whether an error in the function of the library that asks would end the program.
+    """Whether an error in the function of the library that asks would crash the program.
 
     Handlers around the program's call of the library count, and those of its methods that run within the library.
     """
@@ -101,7 +101,7 @@ _PASSING_ON = {"torch", "transformers", "accelerate", "peft", "deepspeed"}
 
 
 def _below_wrappers(function: Any) -> Any:
-    """The function below wrappers of libraries, which pass everything on. A wrapper of the user's may not."""
+    """The function below wrappers of libraries, which pass everything on. A user's wrapper may not."""
     while hasattr(function, "__wrapped__"):
         code = getattr(function, "func", function)  # of a `functools.partial`
         if str(getattr(code, "__globals__", {}).get("__name__")).partition(".")[0] not in _PASSING_ON:

@@ -12,7 +12,7 @@ None and the device of the argument ``name``. A further ``2=None`` demands that 
 newer parameter also has the function of the library with the call, the object with the method, and the number of
 statements with such calls.
 
-Only an argument that the called function cannot take is omitted, so that the call would end in a TypeError.
+Only an argument that the called function cannot take is omitted, so that the call would raise a TypeError.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ _LITERALS: dict[str, list[Any]] = {}
 
 
 def lacks(owner: Any, *hooks: str) -> bool:
-    """Whether methods of an object cannot be given what the library passes, and the program would end at that.
+    """Whether methods of an object cannot be given what the library passes, and the program would crash at that.
 
     Args:
         owner: the object.

@@ -6,7 +6,7 @@ Symptom   ``RuntimeError: Error(s) in loading state_dict for ...: Unexpected key
 Cause     To 4.30, these buffers were saved. They are not part of the state dict any more, and no one ignores them.
 Releases  4.36.0 and later (4.31.0, before the releases that are examined)
 Upstream  TOSS#2, transformers#24505; meant, for safetensors
-Here      Where ``load_state_dict`` would end the program, a key is ignored that has the name of such a buffer and its
+Here      Where ``load_state_dict`` would crash the program, a key is ignored that has the name of such a buffer and its
           values. With ``strict=False``, or a handler of the program, the key is unexpected, as in the release.
 """
 

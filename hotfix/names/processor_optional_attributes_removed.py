@@ -21,7 +21,7 @@ from typing import Any, Callable, Optional, TypedDict, Union
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="TypeError: Unexpected keyword argument, for what a processor calls optional",
+    title="TypeError: Unexpected keyword argument, for an argument that a processor calls optional",
     kind="removed-api",
     upstream=("vllm#35101", "transformers#44447"),
     group="removed-names",

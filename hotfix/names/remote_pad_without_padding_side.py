@@ -70,5 +70,5 @@ def by_signature(tokenizer: Any) -> Callable[..., Any]:
 
 
 def knows_no_sides(method: Any) -> bool:
-    """Whether a ``_pad`` does not accept ``padding_side``, and the program would end at that."""
+    """Whether a ``_pad`` does not accept ``padding_side``, and the program would crash at that."""
     return not overrides.takes(method, "padding_side") and overrides.would_end(TypeError)

@@ -41,7 +41,7 @@ FIX = Fix(
         **{f"transformers.models.{place}.convert_rope_params_to_dict": _FILLS for place in _REPLACED_SINCE},
     },
     prefilter="def convert_rope_params_to_dict",
-    everyone="only a read that would end in a KeyError, by the bytecode of the code that reads",
+    everyone="only a read that would raise a KeyError, by the bytecode of the code that reads",
 )
 
 

@@ -75,7 +75,7 @@ def calls_it(function: ast.AST) -> bool:
 
 
 def is_older(model: Any) -> bool:
-    """Whether the ``_sample`` of a model requires such an argument, and a TypeError would end the program."""
+    """Whether the ``_sample`` of a model requires such an argument, and a TypeError would crash the program."""
     return bool(_missing(getattr(model, "_sample", None))) and overrides.would_end(TypeError)
 
 

@@ -35,7 +35,7 @@ FIX = Fix(
     group="removed-names",
     errors=(_REFUSED,),
     prefilter="_sliding_window_tensor",
-    everyone="only a loop that would end in a ValueError, by its bytecode; generate() only after its error",
+    everyone="only a loop that would raise a ValueError, by its bytecode; generate() only after its error",
 )
 
 MODULE = "transformers.cache_utils"

@@ -62,7 +62,7 @@ FIX.edits(
 
 
 def takes_no_kernels(method: Callable[..., str]) -> bool:
-    """Whether an override cannot be given ``allow_all_kernels``, and the program would end at that."""
+    """Whether an override cannot be given ``allow_all_kernels``, and the program would crash at that."""
     return not overrides.takes(method, "allow_all_kernels") and overrides.would_end(TypeError)
 
 

@@ -158,7 +158,7 @@ def _is_of_features(output: Any) -> bool:
 
 
 def _is_needed(frame: types.FrameType) -> bool:
-    """Whether the program would end with a TypeError; the library itself gets its own answer."""
+    """Whether the program would crash with a TypeError; the library itself gets its own answer."""
     return not _is_of_the_library(frame) and not asking.is_handled(TypeError, frame)
 
 

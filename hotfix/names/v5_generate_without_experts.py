@@ -32,6 +32,6 @@ FIX.edits(
 
 
 def is_no_model(owner: Any) -> bool:
-    """Whether it has no methods for experts, and an error would end the program."""
+    """Whether it has no methods for experts, and an error would crash the program."""
     names = ("get_experts_implementation", "set_experts_implementation")
     return not any(hasattr(owner, name) for name in names) and overrides.would_end(AttributeError)

@@ -35,7 +35,7 @@ from hotfix.names import caches, restarts
 from hotfix.patching import asked, scope
 
 FIX = Fix(
-    title="remote code of 4.x ends in the second step of generate(): sizes do not match, or cache_position is None",
+    title="remote code of 4.x crashes in the second step of generate(): sizes do not match, or cache_position is None",
     kind="removed-api",
     group="removed-names",
     errors=(

@@ -71,7 +71,7 @@ def _tie_or_clone_weights(self: Any, output_embeddings: Any, input_embeddings: A
 
 
 def takes_nothing(model: Any) -> bool:
-    """Whether a model's ``tie_weights`` cannot be given ``recompute_mapping``, and the program would end at that."""
+    """Whether a model's ``tie_weights`` cannot be given ``recompute_mapping``, and the program would crash at that."""
     return not overrides.takes(model.tie_weights, "recompute_mapping") and overrides.would_end(TypeError)
 
 

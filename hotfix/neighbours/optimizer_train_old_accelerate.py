@@ -7,7 +7,7 @@ Cause     The Trainer asks whether its optimizer has the method. Accelerate's wr
 Releases  4.45.0 to 4.51.3
 Upstream  accelerate#3055, first there in accelerate 0.34.0; 4.52.1 and later do not train with one that old
 Here      The Trainer asks the optimizer inside of accelerate's wrapper as well, as accelerate itself does since. For
-          a wrapper of the user's own, it asks the wrapper. Accelerate's wrapper for DeepSpeed has no optimizer inside,
+          a user's own wrapper, it asks the wrapper. Accelerate's wrapper for DeepSpeed has no optimizer inside,
           and before 0.30 none of its wrappers has the method.
 """
 

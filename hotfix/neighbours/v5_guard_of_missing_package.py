@@ -7,7 +7,7 @@ Cause     ``if is_mergekit_available():`` of other packages asks ``_is_package_a
           ``(False, None)`` since 5.3.0.
 Releases  5.3.0 and later
 Upstream  not changed back
-Here      The pair of a missing package is false where the program would end: in an ``if`` whose block begins with
+Here      The pair of a missing package is false where the program would crash: in an ``if`` whose block begins with
           imports, one of them of this package, and no handler around it. Everywhere else it is true, as in the
           release; it can be unpacked, indexed and compared as before, and pickle makes a tuple of it.
           ``v5-is-package-available-tuple``, if it is asked for, makes it false for everybody.

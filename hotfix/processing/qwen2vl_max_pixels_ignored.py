@@ -86,7 +86,7 @@ def remembered(original: Callable[..., Any]) -> Callable[..., Any]:
     def from_dict(*args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
         processor = made[0] if isinstance(made, tuple) else made
-        own = getattr(processor, "__dict__", {})  # reading other attributes may run code of the user's
+        own = getattr(processor, "__dict__", {})  # reading other attributes may run user code
         size = own.get("size")
         if isinstance(size, dict) and "max_pixels" in own:
             key = id(processor)

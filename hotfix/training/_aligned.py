@@ -22,7 +22,7 @@ def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any =
 
     Returns:
         A function of ``logits``, of shape ``(..., tokens, vocabulary)``, ``labels``, of shape ``(..., tokens)``, and
-        further arguments of the loss. A loss of the user's is returned unchanged: it knows its model.
+        further arguments of the loss. A user's loss is returned unchanged: it knows its model.
     """
     from transformers.loss.loss_utils import ForCausalLMLoss  # the model has imported it, and torch
 

@@ -126,7 +126,7 @@ def _is_mean(owner: Any, model: Any, trainer: Any) -> bool:
     """Whether the loss of a step is the mean of the library's forward in `owner`, and no other code divides it."""
     try:
         return _is_left_undivided(owner, model, trainer)
-    except Exception as error:  # such as of a descriptor in a class of the user's
+    except Exception as error:  # such as of a descriptor in a user's class
         return scope.undecided(_ID, error)
 
 

@@ -13,7 +13,7 @@ Here      The class says ``accepts_loss_kwargs = False`` to a Trainer that asks 
           that say it upstream; in those that pass the number on each label does, which comes to the same where the
           micro-batches have equally many. With one micro-batch nothing changes. Left alone are a ``compute_loss_func``
           and an overridden ``compute_loss`` that does not return what the library's returns: they get the number as
-          before. So are models with a forward of the user's, on a subclass or on the instance, which does not return
+          before. So are models with a user's forward, on a subclass or on the instance, which does not return
           what the library's returns, and models of which the user has said what they accept.
           In 5.2.0 to 5.5.3 Accelerate divides all losses once more: v5-trainer-ga-double-division.
 """

@@ -64,7 +64,7 @@ def moved(loss_function: Any, labels: Any, given: Mapping[str, Any]) -> dict[str
     """The labels that were moved before, for a loss of the library; nothing where they were not, or for another loss.
 
     Args:
-        loss_function: of the model; what one of the user's takes is not known.
+        loss_function: of the model; the arguments of a user's function are not known.
         labels: int64 of shape ``(batch, tokens)``.
         given: further arguments of the model.
     """

@@ -9,7 +9,7 @@ Upstream  transformers#43701, Qwen3-VL#1763; not fixed. 4.51.3 resumes vision-la
 Here      Weights that the file has under a name that the release translates are copied into the model, one after the
           other: no second model is made, nothing else is read again, and no random number is taken. Everything else is
           loaded as in the release. A weight that cannot be translated, or has another shape, stays missing, and the
-          release reports it. Left alone are classes and a ``load_state_dict`` of the user's, quantized models, and
+          release reports it. Left alone are the user's classes, a user's ``load_state_dict``, quantized models, and
           weights that are no plain tensors (DTensor).
 """
 

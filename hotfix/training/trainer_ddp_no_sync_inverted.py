@@ -15,7 +15,7 @@ from __future__ import annotations
 from hotfix.fix import Fix
 
 FIX = Fix(
-    title="Gradients of the last micro-batch are not averaged over the ranks: each rank trains another model",
+    title="Gradients of the last micro-batch are not averaged over the ranks: each rank trains a different model",
     kind="silent",
     upstream=("transformers#34645",),
     fixed_in="4.46.3",

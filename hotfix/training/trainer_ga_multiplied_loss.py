@@ -13,7 +13,7 @@ Here      A loss that is a mean over one micro-batch is divided by the number of
           unless Accelerate or DeepSpeed does so by itself; the same quotient is reported. Bitwise equal to 4.48.0,
           except in an epoch with fewer micro-batches: it is divided by their number, as in later releases. Left alone
           is a loss that was divided by the number of labels or of micro-batches, by whomever; one that is a sum, which
-          micro-batches rightly add up to; and a loss of the user's of which neither can be seen.
+          micro-batches rightly add up to; and a user's loss for which neither can be seen.
 """
 
 from __future__ import annotations

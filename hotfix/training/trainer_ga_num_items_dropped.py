@@ -70,7 +70,7 @@ def loss_of(trainer: Any, model: Any, inputs: Any, number: Any, is_divided_later
         is_left_alone = _is_composed(trainer) or _passed_on.is_gradient_scaled(FIX.id, trainer)
         is_given = steps > 1 or trainer.args.average_tokens_across_devices
         takes_it = is_given and not is_left_alone and _takes_the_number(trainer)
-    except Exception as error:  # such as of an object of the user's that takes part
+    except Exception as error:  # such as of a user's object that takes part
         scope.undecided(FIX.id, error)
         return trainer.compute_loss(model, inputs)
     if is_left_alone or (not is_given and trainer.compute_loss_func is None):
@@ -111,7 +111,7 @@ def _takes_the_number(trainer: Any) -> bool:
 
 
 def _without(trainer: Any, model: Any, inputs: Any, number: Any) -> Any:
-    """The loss without the number, as in stock; with it for code of the user's that stock ends in an error."""
+    """The loss without the number, as in stock; with it for user code for which stock raises an error."""
     labels = inputs.get("labels")
     try:
         return trainer.compute_loss(model, inputs)

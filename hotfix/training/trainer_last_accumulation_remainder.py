@@ -154,7 +154,7 @@ def _has_a_schedule(trainer: Any) -> bool:
 
 @weakly
 def _makes_steps(kind: type) -> bool:
-    """Whether a callback of the user's has a schedule, and calls its ``step``."""
+    """Whether a user's callback has a schedule, and calls its ``step``."""
     bases = (base for base in kind.__mro__ if base.__module__.partition(".")[0] not in ("transformers", "builtins"))
     functions = (value for base in bases for value in vars(base).values() if callable(value))
     codes = (getattr(inspect.unwrap(function), "__code__", None) for function in functions)

@@ -308,7 +308,7 @@ def test_functions_that_a_changed_one_has_made_are_counted(lab: Lab, late: bool)
     elsewhere = toy.logged(abs)  # not to be seen from the module
     fix.edits("toys.toy:logged", old="return wrapper", new="return [wrapper]")
     (said,) = put(journal, fix, toy, late)
-    rest = f" Functions that it created earlier keep the old code:  {3 if late else 2}."
+    rest = f" Functions that it created earlier keep the old code: {3 if late else 2}."
     assert lacking(said, "body was edited", "every copy", rest) == []
     assert put(journal, fix, toy, late) == [said]  # it is there already
     assert elsewhere(-1) == 1

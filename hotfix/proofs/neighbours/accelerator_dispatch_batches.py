@@ -1,4 +1,4 @@
-"""The proof: a step of training with accelerate 1.1.1, as it comes and with settings of the user's."""
+"""The proof: a step of training with accelerate 1.1.1, as it comes and with a user's settings."""
 
 from typing import Any
 

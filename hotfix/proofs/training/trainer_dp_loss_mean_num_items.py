@@ -19,7 +19,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     Returns:
         ``WHOSE, one batch …`` and ``WHOSE, replicas …``, as `_steps.one_step` names it. WHOSE is ``Trainer``, on texts
         with equally many labels, since releases that keep the number back take the mean of the replicas' means; and
-        ``own``, a ``training_step`` of the user's that passes the number on in all releases, on 2, 5, 7 and 8 labels.
+        ``own``, a user's ``training_step`` that passes the number on in all releases, on 2, 5, 7 and 8 labels.
     """
 
     def own_step(trainer: Any) -> None:

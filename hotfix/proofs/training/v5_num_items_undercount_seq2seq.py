@@ -22,7 +22,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from transformers import T5ForConditionalGeneration
 
     data = samples_for(testbed, T5ForConditionalGeneration)
-    for sample in data:  # the Trainer keeps the labels from the model where the loss is a function of the user's
+    for sample in data:  # the Trainer keeps the labels from the model where the loss is a user's function
         sample["decoder_input_ids"] = sample["labels"].roll(1).index_fill(0, sample["labels"].new_zeros(1), 0)
     results: dict[str, torch.Tensor] = {}
     for argument in ("gradient_accumulation_steps", "per_device_train_batch_size"):

@@ -10,7 +10,7 @@ from hotfix.triggers.training._trainer import is_deepspeed
 TRIGGER = Trigger(
     "trainer-ddp-no-sync-inverted",
     when="there is more than one rank",
-    wrong="gradients of the last micro-batch of a step are not averaged, and each rank trains another model",
+    wrong="gradients of the last micro-batch of a step are not averaged, and each rank trains a different model",
 )
 
 
