@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .scan.settings import ProjectSettings
 
 HELP = "print the settings in force, and where they come from"
 EXAMPLES = (
@@ -13,6 +18,8 @@ EXAMPLES = (
     "HOTFIX_CONFIG=/etc/hotfix.toml hotfix config",
     "hotfix config --json",
 )
+
+_Switch = tuple[str, str, str]  # name, value and origin
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,65 +29,70 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Run the command; a setting that cannot be read is an error."""
-    from .._support.words import PATH, shown
-    from ..engine import settings
-    from ..engine.policy import VARIABLES, Policy
-    from . import screen
+    from ..engine.policy import Policy
     from .scan import settings as project_settings
 
     Policy.from_environment(os.environ)  # raises an error for a setting that cannot be read
+    project = project_settings.read(Path.cwd())
+    show = _print_json if chosen.json else _print
+    show(_switches(), project)
+    return 0
+
+
+def _switches() -> list[_Switch]:
+    """All switches, in the order of the documentation."""
+    from ..engine import settings
+    from ..engine.policy import VARIABLES
+
     from_file = settings.of_file(os.environ, VARIABLES)
-    file = os.environ.get(settings.VARIABLE, "")
     rows = []
     for variable in VARIABLES:
         if variable in os.environ:
             rows.append((variable, os.environ[variable], "the environment"))
         elif variable in from_file:
-            rows.append((variable, from_file[variable], file))
+            rows.append((variable, from_file[variable], os.environ.get(settings.VARIABLE, "")))
         else:
             rows.append((variable, "", "default"))
-    project = project_settings.read(Path.cwd())
-    today = date.today()
-    if chosen.json:
-        screen.print_json(
-            {
-                "switches": [{"name": name, "value": value, "from": origin} for name, value, origin in rows],
-                "scan": {
-                    "file": project.file,
-                    "fail_on": project.fail_on,
-                    "ignore": [
-                        {
-                            "id": exception.id,
-                            "reason": exception.reason,
-                            "expires": str(exception.expires or ""),
-                            "holds": exception.holds(today),
-                        }
-                        for exception in project.ignored
-                    ],
-                },
-            }
-        )
-        return 0
+    return rows
+
+
+def _print_json(switches: Sequence[_Switch], project: ProjectSettings) -> None:
+    from . import screen
+
+    ignored = [
+        {
+            "id": exception.id,
+            "reason": exception.reason,
+            "expires": str(exception.expires or ""),
+            "holds": exception.holds(date.today()),
+        }
+        for exception in project.ignored
+    ]
+    screen.print_json(
+        {
+            "switches": [{"name": name, "value": value, "from": origin} for name, value, origin in switches],
+            "scan": {"file": project.file, "fail_on": project.fail_on, "ignore": ignored},
+        }
+    )
+
+
+def _print(switches: Sequence[_Switch], project: ProjectSettings) -> None:
+    from .._support.words import PATH, shown
+    from . import screen
+
     out = screen.Screen()
     out.line("Settings in force; environment variables take precedence over the file named by HOTFIX_CONFIG.", "bold")
-    out.table(
-        ("switch", "value", "from"),
-        [(name, shown(value, PATH) or "-", shown(origin, PATH)) for name, value, origin in rows],
-    )
+    rows = [(name, shown(value, PATH) or "-", shown(origin, PATH)) for name, value, origin in switches]
+    out.table(("switch", "value", "from"), rows)
     out.line()
     if not project.file:
         out.line("hotfix scan: no pyproject.toml in this folder or its parents has a [tool.hotfix.scan] table.")
-        return 0
+        return
     out.line(f"hotfix scan, from {project.file}:", "bold")
     out.line(f"fail-on: {project.fail_on or 'nothing'}")
-    ignored = [
-        (
-            exception.id,
-            str(exception.expires or "never") + ("" if exception.holds(today) else " (it counts again)"),
-            exception.reason,
-        )
-        for exception in project.ignored
-    ]
+    ignored = []
+    for exception in project.ignored:
+        lapsed = "" if exception.holds(date.today()) else " (it counts again)"
+        ignored.append((exception.id, f"{exception.expires or 'never'}{lapsed}", exception.reason))
     if ignored:
         out.table(("ignored", "expires", "reason"), ignored)
-    return 0

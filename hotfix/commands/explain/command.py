@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -285,15 +285,12 @@ def _facts(bug: Bug) -> dict[str, Any]:
     return facts
 
 
-def _print(out: Screen, bug: Bug, whole: bool = False) -> None:
+def _rows(bug: Bug, entry: Optional[Entry], report: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The facts about a bug, each with its heading."""
     from ... import proofs
-    from ...reports.tables import counted, has_room
+    from ...reports.tables import counted
     from .. import bugs
 
-    entry = _entry(bug)
-    report = bugs.report_of(entry) if entry else {}
-    out.line(f"{bug.id}: {bug.title}", "bold")
-    out.line()
     rows = [("Kind", bug.kind)]
     rows += [("Repair" if name == "Here" else name, report[name]) for name in bugs.SECTIONS if name in report]
     if not entry:
@@ -320,6 +317,18 @@ def _print(out: Screen, bug: Bug, whole: bool = False) -> None:
         rows.append(("What to do", _advice(bug)))
     if _neighbours(bug):
         rows.append(("Or else", f"install {_neighbours(bug)}, with which the bug does not occur."))
+    return rows
+
+
+def _print(out: Screen, bug: Bug, whole: bool = False) -> None:
+    from ...reports.tables import counted, has_room
+    from .. import bugs
+
+    entry = _entry(bug)
+    report = bugs.report_of(entry) if entry else {}
+    out.line(f"{bug.id}: {bug.title}", "bold")
+    out.line()
+    rows = _rows(bug, entry, report)
     out.facts([(name, text.replace("``", "`")) for name, text in rows])
     if bug.optin:
         out.line()

@@ -513,11 +513,15 @@ def _add_locked(pins: Pins, entry: Any, markers: dict[str, str]) -> None:
         )
     if conditions and not any(_holds_text(str(condition), markers) for condition in conditions):
         return
-    version = _version(entry.get("version"))
-    if version:
-        pins.add(Pin(name, SpecifierSet(f"=={version}"), pins.source))
-    else:
-        pins.add(Pin(name, SpecifierSet(), pins.source, f"{name} is locked without a release"))
+    pins.add(_exact(name, entry.get("version"), pins.source, "locked"))
+
+
+def _exact(name: str, version: Any, source: str, how: str) -> Pin:
+    """The pin of a package that is locked, or named, with one version, which may be missing."""
+    known = _version(version)
+    if known is None:
+        return Pin(name, SpecifierSet(), source, f"{name} is {how} without a release")
+    return Pin(name, SpecifierSet(f"=={known}"), source)
 
 
 def _of_project(source: str, project: Mapping[str, Any], markers: dict[str, str]) -> Pins:
@@ -567,7 +571,9 @@ def _of_bill(source: str, document: Mapping[str, Any]) -> Pins:
         match = _PACKAGE_URL.match(url) if isinstance(url, str) and len(url) < _LONG else None
         if match:
             pins.count(source)
-            pins.add(_pin_of_url(canonicalize_name(unquote(match[1])), unquote(match[2] or ""), source))
+            version = unquote(match[2] or "")
+            name = canonicalize_name(unquote(match[1]))
+            pins.add(_exact(name, version if len(version) <= _VERSION else "", source, "named"))
     if not pins.packages:
         raise CommandError(f"{source}: this bill of materials has no package URL of Python (pkg:pypi/…)")
     if nameless:
@@ -576,13 +582,6 @@ def _of_bill(source: str, document: Mapping[str, Any]) -> Pins:
 
 
 _PACKAGE_URL = re.compile(r"pkg:pypi/([^/@?#]+)(?:@([^?#]*))?", re.I)
-
-
-def _pin_of_url(name: str, text: str, source: str) -> Pin:
-    version = _version(text) if len(text) <= _VERSION else None
-    if version is None:
-        return Pin(name, SpecifierSet(), source, f"{name} is named without a release")
-    return Pin(name, SpecifierSet(f"=={version}"), source)
 
 
 def _of_pipfile(source: str, document: Any, markers: dict[str, str]) -> Pins:
