@@ -277,7 +277,7 @@ def test_functions_decorated_before_the_edit_are_counted(world: World, late: boo
     """
     said, given = world.run(code, **SKIP).stdout.splitlines()
     assert given == "2 [1]"  # by the decorator at the time when the class was created
-    assert lacking(said, "made before", "have: 1") == []
+    assert lacking(said, "created earlier", "keep the old code: 1") == []
 
 
 def test_an_edit_in_the_target_and_one_in_its_decorator_compose_and_revert_apart(world: World) -> None:

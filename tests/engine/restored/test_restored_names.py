@@ -174,7 +174,7 @@ def world(tmp_path, monkeypatch):
         except BaseException as raised:
             error = type(raised).__name__
         finally:
-            assert all("seen is another" in stranded.reason for stranded in journal.uninstall())
+            assert all("has replaced seen" in stranded.reason for stranded in journal.uninstall())
         return out.getvalue().splitlines(), error
 
     return run
