@@ -12,7 +12,7 @@ from typing import Any
 from hotfix._support.memo import weakly
 from hotfix.patching import scope
 from hotfix.patching.scope import _reason
-from hotfix.training import _passed_on
+from hotfix.training import _scaling, _user_code
 
 _DIVIDING = ("div", "div_", "divide", "true_divide")
 _SCALING = (*_DIVIDING, "mul", "mul_", "multiply")
@@ -30,7 +30,7 @@ def divides_by_steps(function: Any, owner: Any) -> bool:
         function: the function; those of its module that make its result are looked into as well.
         owner: has the methods that it may call.
     """
-    return _passed_on._of_the_program(function, type(owner), _divides_by_steps)
+    return _user_code.is_true_of(function, type(owner), _divides_by_steps)
 
 
 def scales_its_loss(fix: str, model: Any) -> bool:
@@ -40,10 +40,10 @@ def scales_its_loss(fix: str, model: Any) -> bool:
         fix: id of the fix that asks, for the report.
         model: with the forward.
     """
-    forward = _passed_on._function(getattr(model, "forward", None))
-    if not _reason(forward, "", "transformers") or not _passed_on.names(forward, "loss_function"):
+    forward = _user_code.function_of(getattr(model, "forward", None))
+    if not _reason(forward, "", "transformers") or not _user_code.names(forward, "loss_function"):
         return False
-    definition = _passed_on._definition(forward.__code__)
+    definition = _user_code.definition_of(forward.__code__)
     if definition is None or _scales_a_loss(definition):
         return not scope.leave_alone(fix, f"{forward.__qualname__} is your own, and scales its loss")
     return False
@@ -70,7 +70,7 @@ def _has_a_loss(expression: ast.AST, losses: set[str]) -> bool:
 
 def _divides_by_steps(function: Any, kind: type) -> bool:
     while isinstance(function, functools.partial):
-        function = _passed_on._function(function.func)
+        function = _user_code.function_of(function.func)
     todo = [(each, function, frozenset[str]()) for each in _definitions(function)]
     seen = set()
     while todo:
@@ -108,16 +108,16 @@ def _returns_steps(function: Any) -> bool:
 
 def _called(call: ast.Call, function: Any, kind: type) -> Any:
     """The function of the same module, or the method of a class, that a call in a function calls; else None."""
-    name = _passed_on._called_name(call)
+    name = _user_code.called_name(call)
     if isinstance(call.func, ast.Name):
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-        full = name in cells and _passed_on._is_full(cells[name])
+        full = name in cells and _user_code.is_full(cells[name])
         held = cells[name].cell_contents if full else function.__globals__.get(name)
     else:
         held = inspect.getattr_static(kind, name, None) if ast.unparse(call.func) == f"self.{name}" else None
     while isinstance(held, functools.partial):
         held = held.func
-    inner = _passed_on._function(held) if isinstance(held, (types.FunctionType, types.MethodType)) else None
+    inner = _user_code.function_of(held) if isinstance(held, (types.FunctionType, types.MethodType)) else None
     return inner if getattr(inner, "__module__", None) == function.__module__ else None
 
 
@@ -127,7 +127,7 @@ def _definitions(function: Any) -> list[ast.FunctionDef]:
     if code is None:
         return []
     if code.co_name != "<lambda>":
-        definition = _passed_on._definition(code)
+        definition = _user_code.definition_of(code)
         return [] if definition is None else [definition]
     return list(_lambdas(code))
 
@@ -151,9 +151,9 @@ def _lambdas(code: types.CodeType) -> tuple[ast.FunctionDef, ...]:
 @weakly
 def _attributes_of_steps(kind: type) -> frozenset[str]:
     """The attributes of ``self`` that methods of the program's classes set to the number of micro-batches."""
-    functions = (_passed_on._function(value) for each in kind.__mro__ for value in list(vars(each).values()))
+    functions = (_user_code.function_of(value) for each in kind.__mro__ for value in list(vars(each).values()))
     definitions = (
-        _passed_on._definition(function.__code__)
+        _user_code.definition_of(function.__code__)
         for function in functions
         if type(function) is types.FunctionType and _reason(function, "", "transformers")
         if not str(function.__module__).startswith("torch.")
@@ -179,9 +179,7 @@ def _is_steps(value: ast.AST, known: frozenset[str]) -> bool:
 
 
 def _names_steps(expression: ast.AST, known: frozenset[str]) -> bool:
-    return bool(_passed_on._OF_STEPS.search(ast.unparse(expression))) or not known.isdisjoint(
-        _names(expression, "self")
-    )
+    return bool(_scaling.OF_STEPS.search(ast.unparse(expression))) or not known.isdisjoint(_names(expression, "self"))
 
 
 def _given(call: Any, called: ast.FunctionDef, steps: frozenset[str]) -> Iterator[str]:
@@ -270,7 +268,7 @@ def _names(expression: ast.AST, first: str) -> Iterable[str]:
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
     """As `ast.walk`, without calls whose result has no gradient."""
-    if isinstance(node, ast.Call) and _passed_on._called_name(node) in _LEAVING:
+    if isinstance(node, ast.Call) and _user_code.called_name(node) in _LEAVING:
         return
     yield node
     for child in ast.iter_child_nodes(node):
@@ -283,6 +281,6 @@ def _operands(node: ast.AST, operators: tuple[type[ast.operator], ...], calls: t
         return [node.left, node.right]
     if isinstance(node, ast.AugAssign) and isinstance(node.op, operators):
         return [node.target, node.value]
-    if isinstance(node, ast.Call) and _passed_on._called_name(node) in calls and node.args:
+    if isinstance(node, ast.Call) and _user_code.called_name(node) in calls and node.args:
         return [node.args[0] if len(node.args) > 1 else getattr(node.func, "value", node.args[0]), node.args[-1]]
     return []

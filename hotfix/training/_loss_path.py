@@ -13,7 +13,7 @@ import math
 from typing import Any, Optional
 
 from hotfix.patching import scope
-from hotfix.training import _divided, _passed_on, _swallowed
+from hotfix.training import _divided, _passed_on, _scaling, _swallowed
 
 MEAN = "mean"  # over its own micro-batch: it has yet to be divided by the number of micro-batches
 BY_NUMBER = "number"  # divided by the number of labels in the step
@@ -35,7 +35,7 @@ def is_mean(fix: str, trainer: Any, loss: Any, number: Any) -> bool:
         number: of labels in the step, as the loss received it: an int, a tensor, or None.
     """
     try:
-        is_plain = kind_of(fix, trainer, loss, number) == MEAN and not _passed_on.is_gradient_scaled(fix, trainer)
+        is_plain = kind_of(fix, trainer, loss, number) == MEAN and not _scaling.is_gradient_scaled(fix, trainer)
         return is_plain and not _may_divide_within(fix, trainer)
     except Exception as error:  # such as of a form of autograd's nodes in another torch
         return scope.undecided(fix, error)
@@ -56,9 +56,7 @@ def is_normalised(fix: str, trainer: Any, loss: Any, number: Any, is_divided: bo
             before that division decides: a mean that the program multiplied by their number must be divided twice.
     """
     try:
-        return not _passed_on.is_gradient_scaled(fix, trainer) and _is_normalised(
-            fix, trainer, loss, number, is_divided
-        )
+        return not _scaling.is_gradient_scaled(fix, trainer) and _is_normalised(fix, trainer, loss, number, is_divided)
     except Exception as error:  # see `is_mean`
         return scope.undecided(fix, error)
 
@@ -188,7 +186,7 @@ def _may_divide_within(fix: str, trainer: Any) -> bool:
     factors = {factor for step in steps if step > 1 for factor in (step, 1 / step)}
     of_the_loss = (trainer.compute_loss, trainer.compute_loss_func, getattr(model, "forward", None))
     for function in (*of_the_loss, _passed_on.loss_function_of(model)):
-        if _passed_on.scales_by(function, factors):
+        if _scaling.scales_by(function, factors):
             scope.leave_alone(fix, f"{getattr(function, '__qualname__', 'the loss')} is your own, and may divide it")
             return True
     return False

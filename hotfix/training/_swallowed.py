@@ -12,7 +12,7 @@ from weakref import ref
 
 from hotfix._support.memo import weakly
 from hotfix.patching import code, scope
-from hotfix.training import _passed_on
+from hotfix.training import _passed_on, _scaling
 from hotfix.versions import source
 
 # Names of functions that compute a mean over the labels, in the forward of a model. CTC is a sum by default.
@@ -140,7 +140,7 @@ def _is_left_undivided(owner: Any, model: Any, trainer: Any) -> bool:
         and _passed_on.is_library_path(_ID, trainer, "compute_loss")
         and _passed_on.is_library_loss(_ID, model)
         and _passed_on.is_output_passed_on(_ID, model)
-        and not _passed_on.is_gradient_scaled(_ID, trainer)
+        and not _scaling.is_gradient_scaled(_ID, trainer)
     )
 
 

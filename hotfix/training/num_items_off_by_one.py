@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
-from hotfix.training import _loss_path, _passed_on
+from hotfix.training import _labels, _loss_path, _passed_on, _user_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,11 +121,11 @@ def _has_a_prefix(trainer: Any) -> bool:
     model = _loss_path.model_of(trainer)
     for owner, name in ((model, "forward"), *((trainer, name) for name in (*_OF_THE_LOSS, "_prepare_inputs"))):
         function = getattr(owner, name, None)
-        if _passed_on.may_extend_labels(function, owner) or _passed_on.replaces_labels(function, owner):
+        if _labels.may_extend_labels(function, owner) or _labels.replaces_labels(function, owner):
             scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and adds to the labels")
             return True
     for hook in (getattr(model, "_forward_pre_hooks", None) or {}).values():
-        if _passed_on.may_extend_labels(hook):
+        if _labels.may_extend_labels(hook):
             scope.leave_alone(FIX.id, "a hook of your own adds to the labels")
             return True
     return False
@@ -138,7 +138,7 @@ def _names_shifted_labels(trainer: Any) -> bool:
     """Whether code of the user's passes on ``shift_labels``, in whose place all labels are predicted."""
     model = _loss_path.model_of(trainer)
     for owner, name in ((model, "forward"), *((trainer, name) for name in _OF_THE_LOSS)):
-        if _passed_on.gives(getattr(owner, name, None), "shift_labels"):
+        if _labels.gives(getattr(owner, name, None), "shift_labels"):
             scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and has shift_labels")
             return True
     return False
@@ -151,7 +151,7 @@ def _makes_up_for_it(trainer: Any) -> bool:
         *((trainer, name) for name in ("compute_loss_func", "training_step", "compute_loss")),
         (model, "forward"),
     ):
-        if _passed_on.may_adjust_the_number(getattr(owner, name, None), owner):
+        if _labels.may_adjust_the_number(getattr(owner, name, None), owner):
             scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and corrects the number")
             return True
     return False
@@ -161,7 +161,7 @@ def _own_moves_labels(function: Any, model: Any, losses: Any) -> bool:
     """Whether a function of the user's moves the labels of a model, whose own loss may have to do so as well."""
     known = _passed_on.loss_type_of(model)
     moves = not known or losses.LOSS_MAPPING[known] is losses.ForCausalLMLoss
-    return moves and _passed_on.moves_labels(function)
+    return moves and _labels.moves_labels(function)
 
 
 def _is_causal(function: Any, losses: Any) -> bool:
@@ -182,7 +182,7 @@ def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bo
         return False
     loss_function = _passed_on.loss_function_of(model)
     if not _passed_on.is_library_path(FIX.id, model, "forward"):  # a model of one's own
-        calls_the_library = loss_function is losses.ForCausalLMLoss and _passed_on.names(model.forward, "loss_function")
+        calls_the_library = loss_function is losses.ForCausalLMLoss and _user_code.names(model.forward, "loss_function")
         return calls_the_library or _own_moves_labels(model.forward, model, losses)
     if loss_function is not None and not scope.is_own(FIX.id, loss_function):
         return _own_moves_labels(loss_function, model, losses)

@@ -24,7 +24,7 @@ from typing import Any
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
-from hotfix.training import _divided, _loss_path, _old_overrides, _passed_on
+from hotfix.training import _divided, _loss_path, _old_overrides, _passed_on, _scaling
 from hotfix.training.trainer_ga_multiplied_loss import IS_DIVIDED_LATER
 
 FIX = Fix(
@@ -67,7 +67,7 @@ def loss_of(trainer: Any, model: Any, inputs: Any, number: Any, is_divided_later
         return trainer.compute_loss(model, inputs)
     steps = trainer.args.gradient_accumulation_steps
     try:
-        is_left_alone = _is_composed(trainer) or _passed_on.is_gradient_scaled(FIX.id, trainer)
+        is_left_alone = _is_composed(trainer) or _scaling.is_gradient_scaled(FIX.id, trainer)
         is_given = steps > 1 or trainer.args.average_tokens_across_devices
         takes_it = is_given and not is_left_alone and _takes_the_number(trainer)
     except Exception as error:  # such as of a user's object that takes part

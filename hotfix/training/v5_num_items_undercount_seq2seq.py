@@ -30,14 +30,15 @@ FIX.edits(
     ("transformers.trainer:Trainer.__init__", ">=5.10.1,<=5.14.1"),
     old=f"self._loss_shifts_labels = {_CAUSAL}",
     new=f"""
+        import hotfix.training._labels as _labels
         import hotfix.training._passed_on as _passed_on
         self._loss_shifts_labels = {_CAUSAL} and not (
             getattr(getattr(model_to_inspect, 'config', None), 'is_encoder_decoder', False)
             and _passed_on.is_library_path('v5-num-items-undercount-seq2seq', model_to_inspect, 'forward')
-            and not _passed_on.may_move_labels(compute_loss_func)
-            and not _passed_on.may_move_labels(_passed_on.loss_function_of(model_to_inspect))
-            and not _passed_on.may_move_labels(self.compute_loss, self)
-            and not _passed_on.may_move_labels(self.training_step, self)
+            and not _labels.may_move_labels(compute_loss_func)
+            and not _labels.may_move_labels(_passed_on.loss_function_of(model_to_inspect))
+            and not _labels.may_move_labels(self.compute_loss, self)
+            and not _labels.may_move_labels(self.training_step, self)
         )
     """,
 )
