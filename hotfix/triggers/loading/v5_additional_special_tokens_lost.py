@@ -1,4 +1,4 @@
-"""A tokenizer that lists special tokens next to the newer key."""
+"""A tokenizer that lists special tokens, and has the newer key with nothing in it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hotfix.trigger import Call, Files, Trigger
 
 TRIGGER = Trigger(
     "v5-additional-special-tokens-lost",
-    when="tokenizer_config.json lists additional_special_tokens next to extra_special_tokens, as 4.47 to 4.57 write it",
+    when="tokenizer_config.json lists additional_special_tokens next to an empty extra_special_tokens, as since 4.47",
     wrong="the listed tokens are no special tokens",
 )
 
 
 @TRIGGER.strikes()
 def has_both_keys(call: Call) -> bool:
-    """The file has the list, and the other key, which has nothing in it or names for other tokens."""
+    """The file has the list, and the other key with nothing in it; 5.18.0 drops the list for any other value, too."""
     name = (call.get("resolved_vocab_files") or {}).get("tokenizer_config_file")
     if not name:
         return False
@@ -32,4 +32,4 @@ def is_saved(run: Files) -> Optional[bool]:
 
 def _are_lost(settings: Any) -> bool:
     listed, others = settings.get("additional_special_tokens"), settings.get("extra_special_tokens")
-    return bool(listed) and "extra_special_tokens" in settings and (not others or isinstance(others, dict))
+    return bool(listed) and "extra_special_tokens" in settings and not others
