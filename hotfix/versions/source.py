@@ -179,9 +179,25 @@ def digest(*nodes: ast.AST) -> str:
     return digest_of(*map(canonical, nodes))
 
 
-def canonical(node: ast.AST) -> str:
+def canonical(node: object) -> str:
     """The text whose digest `digest` computes; for callers that use the text of one tree in several digests."""
-    return _canonical(node)
+    if isinstance(node, ast.JoinedStr):
+        return f"JoinedStr({_canonical_fstring(node.values)})"
+    if isinstance(node, ast.AST):
+        kind, fields = type(node), []
+        for name in kind._fields:
+            value: Any = getattr(node, name, None)
+            if name in _IGNORED_FIELDS or (value is None and kind is not ast.Constant):
+                continue
+            if name == "body" and kind in _WITH_DOCSTRING:
+                value = without_docstring(value)
+            if value == [] and name != "body":
+                continue  # newer versions added lists (type_params) that are empty for older source
+            fields.append(f"{name}={repr(value) if type(value) is str else canonical(value)}")
+        return f"{kind.__name__}({','.join(fields)})"
+    if isinstance(node, list):
+        return f"[{','.join(map(canonical, node))}]"
+    return hex(node) if type(node) is int else repr(node)
 
 
 def digest_of(*texts: str) -> str:
@@ -326,8 +342,7 @@ def _is_quoted(module: Module, name: str) -> bool:
 
 def digest_of_name(qualname: str, is_there: bool) -> str:
     """The digest that evidence has for a name: only its presence in the source counts."""
-    text = f"{'has' if is_there else 'lacks'} {qualname}"
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
+    return digest_of(f"{'has' if is_there else 'lacks'} {qualname}")
 
 
 def block_at(lines: list[str], head: int) -> str:
@@ -352,7 +367,7 @@ def lines_of(text: str) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Below: the quick search for a definition, the sure search, and the canonical form.
+# Below: the quick search for a definition, the sure search, and strings with fields.
 
 
 class _Head(NamedTuple):
@@ -699,26 +714,6 @@ def _start_of(tokens: list[tokenize.TokenInfo], middle: int) -> str:
     return ""
 
 
-def _canonical(node: object) -> str:
-    if isinstance(node, ast.JoinedStr):
-        return f"JoinedStr({_canonical_fstring(node.values)})"
-    if isinstance(node, ast.AST):
-        kind, fields = type(node), []
-        for name in kind._fields:
-            value: Any = getattr(node, name, None)
-            if name in _IGNORED_FIELDS or (value is None and kind is not ast.Constant):
-                continue
-            if name == "body" and kind in _WITH_DOCSTRING:
-                value = without_docstring(value)
-            if value == [] and name != "body":
-                continue  # newer versions added lists (type_params) that are empty for older source
-            fields.append(f"{name}={repr(value) if type(value) is str else _canonical(value)}")
-        return f"{kind.__name__}({','.join(fields)})"
-    if isinstance(node, list):
-        return f"[{','.join(map(_canonical, node))}]"
-    return hex(node) if type(node) is int else repr(node)
-
-
 def _canonical_fstring(values: list[ast.expr]) -> str:
     """Join literal parts, since Python versions split them in different ways."""
     parts: list[str] = []
@@ -730,7 +725,7 @@ def _canonical_fstring(values: list[ast.expr]) -> str:
         if literal:
             parts.append(repr(literal))
         literal = ""
-        parts.append(_canonical(value))
+        parts.append(canonical(value))
     if literal:
         parts.append(repr(literal))
     return ",".join(parts)

@@ -143,8 +143,8 @@ class _Reader:
             for architecture in _list(content.get("architectures")):
                 self._text("architectures", architecture, file)
             self.say("own_code", bool(content.get("auto_map")), file)
-            parts = [content, *(part for part in [content.get("text_config")] if isinstance(part, dict))]
-            for part in parts:
+            text_config = content.get("text_config")
+            for part in (content, text_config) if isinstance(text_config, dict) else (content,):
                 self._text("dtype", part.get("dtype") or part.get("torch_dtype"), file)
                 self._text("attention", part.get("_attn_implementation") or part.get("attn_implementation"), file)
                 self._number("max_positions", part.get("max_position_embeddings"), file)
@@ -248,10 +248,8 @@ class _Reader:
             self.say("deepspeed", True, f"{place or './'}: zero_to_fp32.py or global_step*")
         elif {"optimizer.pt", "trainer_state.json"} <= names:  # DeepSpeed keeps that elsewhere
             self.say("deepspeed", False, f"{place}optimizer.pt")
-        ranks = [
-            int(match[1]) for match in (re.fullmatch(r"rng_state_(\d{1,6})\.pth", name) for name in names) if match
-        ]
-        if "rng_state.pth" in names and not ranks:
+        has_ranks = any(re.fullmatch(r"rng_state_\d{1,6}\.pth", name) for name in names)
+        if "rng_state.pth" in names and not has_ranks:
             self.say("processes", 1, f"{place}rng_state.pth")
 
     # -- the model card ------------------------------------------------------------------------------------------------
@@ -367,7 +365,7 @@ class _Reader:
                 "processor": self.processor,
                 "tokenizer": self.tokenizer,
                 "packages": {
-                    name: versions.copy().pop() for name, versions in self.packages.items() if len(versions) == 1
+                    name: next(iter(versions)) for name, versions in self.packages.items() if len(versions) == 1
                 },
                 "said": tuple(self.said),
             }

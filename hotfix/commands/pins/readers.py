@@ -597,11 +597,8 @@ def _of_pipfile(source: str, document: Any, markers: dict[str, str]) -> Pins:
             )
         if not _holds_text(str(entry.get("markers", "")), markers):
             continue
-        pins.add(
-            _pin_with(canonicalize_name(name), str(entry.get("version", "")), source)
-            if entry.get("version")
-            else Pin(canonicalize_name(name), SpecifierSet(), source, f"{name} is locked without a release")
-        )
+        package, version = canonicalize_name(name), entry.get("version")
+        pins.add(_pin_with(package, str(version), source) if version else _exact(package, "", source, "locked"))
     return pins
 
 
