@@ -51,7 +51,7 @@ FIX = Fix(
 )
 
 FIX.edits(
-    ("transformers.modeling_utils:PreTrainedModel.from_pretrained", ">=4.51.0,<=5.23.0"),
+    ("transformers.modeling_utils:PreTrainedModel.from_pretrained", ">=4.51.0,<=5.24.0"),
     old=_BUILDS,
     unless="low_cpu_mem_usage",  # to 4.50, the meta device is used on request
     new=f"""
@@ -90,7 +90,7 @@ def built(cls: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     return model
 
 
-@FIX.wraps((_MOVES, ">=5.0.0,<=5.23.0"))
+@FIX.wraps((_MOVES, ">=5.0.0,<=5.24.0"))
 def keeps(original: Any) -> Any:
     """Keep what the constructor of such a model has computed or loaded."""
 

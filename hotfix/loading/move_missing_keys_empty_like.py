@@ -34,7 +34,7 @@ from hotfix.fix import Fix
 from hotfix.loading._constructors import leave_traces
 from hotfix.pattern import occurs
 
-RELEASES = ">=5.0.0,<=5.23.0"
+RELEASES = ">=5.0.0,<=5.24.0"
 MODEL = "transformers.modeling_utils:PreTrainedModel"
 MARK = 0xA7
 """The value of each byte of a buffer that waits for ``_init_weights``."""

@@ -38,7 +38,7 @@ FIX = Fix(
 
 
 @FIX.wraps(
-    ("transformers.modeling_utils:PreTrainedModel._initialize_weights", ">=5.0.0,<=5.23.0"),
+    ("transformers.modeling_utils:PreTrainedModel._initialize_weights", ">=5.0.0,<=5.24.0"),
     fingerprint_of=("PreTrainedModel._initialize_weights", "PreTrainedModel._initialize_missing_keys"),
 )
 def but_what_was_loaded(original: Callable[..., None]) -> Callable[..., None]:

@@ -73,7 +73,7 @@ MODELS = {
     *(
         (
             f"transformers.models.{folder}.modeling_{folder}:{name}Attention.forward",
-            ">=4.48.0,<5.0.0" if repaired else ">=4.48.0,<=5.23.0",
+            ">=4.48.0,<5.0.0" if repaired else ">=4.48.0,<=5.24.0",
         )
         for folder, (name, repaired) in MODELS.items()
     )

@@ -47,7 +47,7 @@ MODELS = {
 
 for _folder, _name in MODELS.items():
     FIX.edits(
-        (f"transformers.models.{_folder}.modeling_{_folder}:{_name}Attention.forward", ">=4.48.0,<=5.23.0"),
+        (f"transformers.models.{_folder}.modeling_{_folder}:{_name}Attention.forward", ">=4.48.0,<=5.24.0"),
         old="cos, sin = position_embeddings",
         unless="position_embeddings is None",
         new=f"""

@@ -31,8 +31,8 @@ FIX = Fix(
         for why, models in (
             (
                 "its frames are next to each other, as one video",
-                "ernie4_5_vl_moe:Ernie4_5_VLMoeModel exaone4_5:Exaone4_5_Model paddleocr_vl:PaddleOCRVLModel "
-                "qwen2_5_vl:Qwen2_5_VLModel qwen2_vl:Qwen2VLModel",
+                "ernie4_5_vl_moe:Ernie4_5_VLMoeModel exaone4_5:Exaone4_5_Model hy_v4_vl:HYV4VLModel "
+                "paddleocr_vl:PaddleOCRVLModel qwen2_5_vl:Qwen2_5_VLModel qwen2_vl:Qwen2VLModel",
             ),
             (
                 "it counts the frames itself",

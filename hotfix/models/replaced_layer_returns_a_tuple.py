@@ -51,7 +51,7 @@ _THROUGH = Rewrite(
 
 @FIX.edits(
     *(
-        (f"transformers.models.{folder}.modeling_{folder}:{name}Model.forward", ">=4.54.0,<=5.23.0")
+        (f"transformers.models.{folder}.modeling_{folder}:{name}Model.forward", ">=4.54.0,<=5.24.0")
         for folder, name in MODELS.items()
     ),
     count=2,

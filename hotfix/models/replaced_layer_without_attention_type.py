@@ -37,9 +37,11 @@ FIX = Fix(
         for folder, name in (
             ("afmoe", "AfmoeModel"),
             ("cwm", "CwmModel"),
+            ("dory", "DoryModel"),
             ("dots1", "Dots1Model"),
             ("gemma3n", "Gemma3nTextModel"),
             ("inkling2", "Inkling2TextModel"),
+            ("inkling2_loop", "Inkling2LoopTextModel"),
             ("llama4", "Llama4TextModel"),
             ("modernbert_decoder", "ModernBertDecoderModel"),
             ("qwen2_5_omni", "Qwen2_5OmniTalkerModel"),

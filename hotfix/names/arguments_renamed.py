@@ -101,7 +101,7 @@ FIX.wraps(
 @FIX.recognises
 def has_one_name_only(function: ast.AST) -> bool:
     """A function that takes an argument by one of its names, and no decorator that translates the other."""
-    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+    if not isinstance(function, ast.FunctionDef) or _is_translated(function):
         return False
     names = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
     if function.name in _MASKS:
@@ -109,3 +109,13 @@ def has_one_name_only(function: ast.AST) -> bool:
     if function.name == "generate":
         return {"input_features", "condition_on_prev_tokens"} <= names and not occurs("kwargs.pop('inputs')", function)
     return function.name == BOXES and "text_threshold" in names and len(names & {*THRESHOLD, *THRESHOLD.values()}) == 1
+
+
+def _is_translated(function: ast.FunctionDef) -> bool:
+    """Whether a decorator names one of the arguments, or says nothing that can be read."""
+    ours = {*MASK, *MASK.values(), *THRESHOLD, *THRESHOLD.values(), *SOUND, *SOUND.values()}
+    for decorator in function.decorator_list:
+        names = {node.value for node in ast.walk(decorator) if isinstance(node, ast.Constant)}
+        if not isinstance(decorator, ast.Call) or names & ours:
+            return True
+    return False

@@ -44,7 +44,7 @@ for _method, _folder in (
 ):
     _completed = f"\nimport {__name__} as ours\nload_result = ours.completed(model, {_folder}, load_result{{}})"
     FIX.edits(
-        (f"transformers.trainer:Trainer.{_method}", ">=4.52.1,<=5.23.0"),
+        (f"transformers.trainer:Trainer.{_method}", ">=4.52.1,<=5.24.0"),
         old=(_WHOLE, _SHARDS),
         new=(_WHOLE + _completed.format(", state_dict"), _SHARDS + _completed.format("")),
         fingerprint_of=(f"Trainer.{_method}", _SAVE),
