@@ -13,14 +13,18 @@ Here      A mask with as many places as there are new tokens is extended by ones
 
 from __future__ import annotations
 
-from typing import Any
+import ast
+import textwrap
+from typing import Any, Optional
 
 from hotfix.fix import Fix
+from hotfix.pattern import occurs
 
 FIX = Fix(
     title="Garbage from a decoding loop with past_key_values and an attention_mask of one token, as in CosyVoice",
     kind="silent",
     optin="upstream has not repaired it, and asks for a mask with places for all keys",
+    prefilter="early_exit",
     exempt={
         f"transformers.masking_utils:create_bidirectional_{rest}mask": "no release has masks of one step for encoders"
         for rest in ("", "sliding_window_")
@@ -30,17 +34,27 @@ FIX = Fix(
 _FUNCTIONS = ("create_causal_mask", "create_sliding_window_causal_mask", "create_chunked_causal_mask")
 _COMPUTED = ("eager", "sdpa", "flex_attention")
 
-for _function in _FUNCTIONS:
-    FIX.edits(
-        (f"transformers.masking_utils:{_function}", ">=4.53.0"),
-        old="if early_exit:\n    return attention_mask",
-        new=f"""
-            if early_exit:
-                return attention_mask
+
+
+@FIX.edits(*((f"transformers.masking_utils:{function}", ">=4.53.0") for function in _FUNCTIONS))
+def with_places_for_all(node: ast.AST) -> Optional[list[ast.stmt]]:
+    """Extend the mask where the release has decided that it needs one; the cache is called ``cache`` from 5.24.0 on."""
+    if not (isinstance(node, ast.Assign) and occurs("_preprocess_mask_arguments(*__ALL)", node.value)):
+        return None
+    arguments: list[ast.expr] = node.value.args  # type: ignore[attr-defined]
+    cache = next(each.id for each in arguments if isinstance(each, ast.Name) and each.id in ("past_key_values", "cache"))
+    text = f"""
+        if not early_exit:
             from {__name__} import extended
-            attention_mask = extended(attention_mask, config, past_key_values, layer_idx, kv_length + kv_offset)
-        """,
-    )
+            attention_mask = extended(attention_mask, config, {cache}, layer_idx, kv_length + kv_offset)
+    """
+    return [node, *ast.parse(textwrap.dedent(text)).body]
+
+
+@FIX.recognises
+def fills_up_with_zeros(function: ast.AST) -> bool:
+    """Whether the mask of the caller goes on as it is."""
+    return occurs("if early_exit:\n    return attention_mask", function)
 
 
 def extended(mask: Any, config: Any, cache: Any, layer: int, keys: Any) -> Any:

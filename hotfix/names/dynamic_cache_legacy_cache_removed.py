@@ -88,7 +88,7 @@ FIX.edits(
     new="""
         hasattr(self, "_reorder_cache") and (
             self._reorder_cache.__module__.startswith("transformers.")
-            or not isinstance(model_kwargs.get("past_key_values"), Cache)
+            or not isinstance(model_kwargs.get("cache", model_kwargs.get("past_key_values")), Cache)
         )
     """,
     optin="a user's _reorder_cache that knows caches would no longer be called",

@@ -69,28 +69,17 @@ def without_positions(model: Any, prepare: Callable[..., Any], /, *args: Any, **
         kwargs: its arguments.
     """
     inputs = prepare(*args, **kwargs)
-    if "cache_position" in inputs and _takes_none(model) and _is_for_the_library(sys._getframe(1)):
+    if "cache_position" in inputs and _takes_none(model) and overrides.is_for_the_library(sys._getframe(1)):
         inputs = copy(inputs)  # the model may keep what it returns
         del inputs["cache_position"]
     return inputs
-
-
-def _is_for_the_library(frame: Any) -> bool:
-    """Whether the library's own loop has asked for the inputs; one of the program's may want the key."""
-    while str(frame.f_globals.get("__name__")).startswith("hotfix."):
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__")).startswith("transformers.")
 
 
 def _takes_none(model: Any) -> bool:
     """Whether a model refuses the key: its forward does, and nothing before it can remove the key."""
     if overrides.is_of_the_library(model.forward) or overrides.takes(model.forward, "cache_position"):
         return False
-    hook = vars(model).get("_hf_hook")
-    if any(not type(part).__module__.startswith("accelerate.") for part in (hook, *getattr(hook, "hooks", ())) if part):
-        return False
-    called = vars(next(cls for cls in type(model).__mro__ if "__call__" in vars(cls)))["__call__"]
-    return getattr(called, "__module__", "").startswith("torch.") and not model._forward_pre_hooks_with_kwargs
+    return overrides.reaches_forward(model)
 
 
 @FIX.cleans_up

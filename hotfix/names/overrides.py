@@ -78,6 +78,26 @@ def would_end(error: type[BaseException]) -> bool:
     return sys.version_info >= (3, 14) or not asking.is_handled(error, sys._getframe(1), library="transformers")
 
 
+def is_for_the_library(frame: Any) -> bool:
+    """Whether the library's own loop has asked for the inputs; one of the program's may want every key.
+
+    Args:
+        frame: the frame of a behaviour.
+    """
+    while str(frame.f_globals.get("__name__")).startswith("hotfix."):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__")).startswith("transformers.")
+
+
+def reaches_forward(model: Any) -> bool:
+    """Whether the arguments of a call reach the model's ``forward``: no hook and no ``__call__`` can change them."""
+    hook = vars(model).get("_hf_hook")
+    if any(not type(part).__module__.startswith("accelerate.") for part in (hook, *getattr(hook, "hooks", ())) if part):
+        return False
+    called = vars(next(cls for cls in type(model).__mro__ if "__call__" in vars(cls)))["__call__"]
+    return getattr(called, "__module__", "").startswith("torch.") and not model._forward_pre_hooks_with_kwargs
+
+
 def is_of_the_library(function: Any) -> bool:
     """Whether a function, or a method, was written in transformers."""
     return str(getattr(function, "__module__", "")).startswith("transformers.")
@@ -93,14 +113,14 @@ def takes(function: Any, name: str) -> bool:
 
 @weakly
 def _takes(function: Any, name: str) -> bool:
-    parameters = inspect.signature(_below_wrappers(function), follow_wrapped=False).parameters
+    parameters = inspect.signature(below_wrappers(function), follow_wrapped=False).parameters
     return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 
 
 _PASSING_ON = {"torch", "transformers", "accelerate", "peft", "deepspeed"}
 
 
-def _below_wrappers(function: Any) -> Any:
+def below_wrappers(function: Any) -> Any:
     """The function below wrappers of libraries, which pass everything on. A user's wrapper may not."""
     while hasattr(function, "__wrapped__"):
         code = getattr(function, "func", function)  # of a `functools.partial`

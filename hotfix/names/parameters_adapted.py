@@ -285,7 +285,7 @@ def _signature_of(function: Any, bound: bool) -> inspect.Signature:
 
 def _innermost(function: Any) -> Any:
     """The function below wrappers that pass on all their arguments as they are."""
-    function = overrides._below_wrappers(function)
+    function = overrides.below_wrappers(function)
     while hasattr(function, "__wrapped__") and passes_everything_on(function):
         function = function.__wrapped__
     return function

@@ -28,12 +28,14 @@ from hotfix.fix import Fix
 from hotfix.patching import asked
 
 _REFUSED = "ValueError: Passing a tuple of `past_key_values` is not supported anymore. Please use a `Cache` instance."
+_REFUSED_AS_CACHE = "ValueError: Passing a tuple for `cache` is not supported anymore. Please use a `Cache` instance."
+_NAMES = ("past_key_values", "cache_params", "cache")  # the last one from 5.24.0 on
 
 FIX = Fix(
     title="ValueError: too many values to unpack (expected 2), from a loop over past_key_values",
     kind="removed-api",
     group="removed-names",
-    errors=(_REFUSED,),
+    errors=(_REFUSED, _REFUSED_AS_CACHE),
     prefilter="_sliding_window_tensor",
     everyone="only a loop that would raise a ValueError, by its bytecode; generate() only after its error",
 )
@@ -65,13 +67,13 @@ def as_unpacked(original: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Ite
 @FIX.wraps(
     ("transformers.generation.utils:GenerationMixin._prepare_cache_for_generation", ">=5.0.0"),
     fingerprint_of=(_DECIDES,),
-    on_error=(_REFUSED,),
+    on_error=(_REFUSED, _REFUSED_AS_CACHE),
 )
 def of_a_tuple(original: Callable[..., Any]) -> Callable[..., Any]:
     """Prepare a cache that was made of the tuple."""
 
     def prepare(self: Any, generation_config: Any, model_kwargs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        name = next(name for name in ("past_key_values", "cache_params") if isinstance(model_kwargs.get(name), tuple))
+        name = next(name for name in _NAMES if isinstance(model_kwargs.get(name), tuple))
         if self._supports_default_dynamic_cache():
             is_both = self.config.is_encoder_decoder or model_kwargs.get("encoder_outputs") is not None
             model_kwargs[name] = _cache(model_kwargs[name], is_both)

@@ -200,11 +200,10 @@ def _listed(self: Any) -> list[str]:
     if further is not None:
         return list(further())
     ours = next(_equipped[kind] for kind in type(self).__mro__ if kind in _equipped)
-    return [
-        name
-        for name in object.__dir__(self)
-        if name == "__dir__" or getattr(type(self), name, None) is not ours.get(name, ours)
-    ]
+    # An operator does not answer when the class is asked for it.
+    members = {name: member for base in reversed(type(self).__mro__) for name, member in vars(base).items()}
+    is_ours = {name for name, member in ours.items() if name != "__dir__" and members.get(name) is member}
+    return [name for name in object.__dir__(self) if name not in is_ours]
 
 
 def _is_called(frame: types.FrameType) -> bool:

@@ -52,6 +52,7 @@ _LIBRARY = "transformers.generation.utils"
 _POSITIONS = "_prepare_position_ids_for_generation"
 _PREPARE = "prepare_inputs_for_generation"
 _REORDER = "_reorder_cache"
+_CACHE = "cache"  # the name of past_key_values from 5.24.0 on
 _LEADS = (
     "past_key_values",
     "cache_params",
@@ -172,7 +173,7 @@ def _do_not_fit(inputs: dict[str, Any], given: dict[str, Any]) -> bool:
     if hasattr(mask, "shape") and hasattr(whole, "shape") and mask.ndim == 2 and mask.shape[1] == whole.shape[1] - 1:
         return True
     all_positions: Any = given.get("cache_position")
-    if hasattr(all_positions, "shape") and all_positions[0] < _length(given.get("past_key_values")):
+    if hasattr(all_positions, "shape") and all_positions[0] < _length(given.get("past_key_values", given.get(_CACHE))):
         return True
     return any(name in inputs and inputs[name] is None for name in ("cache_position", "attention_mask"))
 
@@ -290,6 +291,8 @@ class _Steps:
 
         @wraps(prepare)
         def prepare_inputs(input_ids: Any, *args: Any, **kwargs: Any) -> Any:
+            if _CACHE in kwargs and kwargs.get("past_key_values") is None:
+                kwargs["past_key_values"] = kwargs.pop(_CACHE)
             self._count(input_ids, kwargs)
             kwargs["cache_position"] = self.positions  # 5.3.0 passes those of all tokens
             if kwargs.get("attention_mask") is None and self.takes_a_mask:  # 5.18.0 leaves one of ones out

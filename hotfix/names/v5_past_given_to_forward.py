@@ -68,11 +68,12 @@ def of_a_tuple(is_both: bool, of_decoders: bool) -> Callable[[Callable[..., Any]
 
     def decorate(original: Callable[..., Any]) -> Callable[..., Any]:
         names = [*inspect.signature(original).parameters][1:]
-        place = names.index("past_key_values")
+        name = "past_key_values" if "past_key_values" in names else "cache"  # from 5.24.0 on
+        place = names.index(name)
 
         def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
             given = {**dict(zip(names, args)), **kwargs}
-            past: Any = given.get("past_key_values")
+            past: Any = given.get("past_key_values", given.get(name))
             use_cache = given.get("use_cache")
             if use_cache is None:
                 use_cache = self.config.use_cache
@@ -82,7 +83,8 @@ def of_a_tuple(is_both: bool, of_decoders: bool) -> Callable[[Callable[..., Any]
                 if place < len(args):
                     args = (*args[:place], _cache(past, is_both), *args[place + 1 :])
                 else:
-                    kwargs["past_key_values"] = _cache(past, is_both)
+                    kwargs.pop("past_key_values", None)
+                    kwargs[name] = _cache(past, is_both)
             return original(self, *args, **kwargs)
 
         return forward

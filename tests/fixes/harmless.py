@@ -28,7 +28,7 @@ from hotfix.proofs.models import (
     qwenvl_v5_stale_rope_deltas_forward,
     v5_model_max_length_extended,
 )
-from hotfix.proofs.names import loop_without_cache_position
+from hotfix.proofs.names import loop_without_cache_position, own_forward_with_past_key_values
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
 from hotfix.proofs.training import (
@@ -349,6 +349,16 @@ def loops_that_say_what_is_new(testbed: Any, target: Any) -> dict[str, Any]:
     ids = testbed.randint(3, 32, 2, 7, seed=1)
     made = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=3, do_sample=False)
     return {"generate": made, "its last token": loop_without_cache_position.decoded(model, ids, "the last token")}
+
+
+@of("own-forward-with-past-key-values")
+def models_that_know_the_new_name(testbed: Any, target: Any) -> dict[str, Any]:
+    ids = testbed.randint(3, 32, 2, 5, seed=1)
+    said = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0, "eos_token_id": -1}
+    model_of = own_forward_with_past_key_values.model_of
+    made = {name: model_of(testbed, name).generate(ids, **said) for name in ("Llama", "Newer")}
+    without = model_of(testbed, "Explained").generate(ids, use_cache=False, **said)
+    return {**made, "without a cache": without}
 
 
 @of("v5-gpt-neox-rotary-pct-lost")

@@ -212,6 +212,14 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "5.5.1": ({}, {"gemma4-kv-share-no-cache": _model("gemma4", "Gemma4TextAttention.forward")}),
     "5.12.1": (LATER, {"v5-num-items-undercount-seq2seq": "transformers.trainer:Trainer.__init__"}),
+    "5.24.0": (
+        LATER,
+        {
+            "own-forward-with-past-key-values": (
+                "transformers.generation.utils:GenerationMixin._validate_model_kwargs"
+            )
+        },
+    ),
 }
 ALWAYS = ("4.48.0", "4.54.0")
 TWO_RANKS = "trainer-ddp-no-sync-inverted"  # in children, which have records of their own

@@ -20,7 +20,11 @@ PROGRAMS = [
 ]
 
 
-NEEDED = {"AutoImageProcessor": "pillow==11.3.0", "AutoVideoProcessor": "torchvision==0.28.0"}
+NEEDED = {
+    "AutoImageProcessor": "pillow==11.3.0",
+    "image_processing_qwen2_vl": "pillow==11.3.0",
+    "AutoVideoProcessor": "torchvision==0.28.0",
+}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -30,7 +34,7 @@ def test_a_program_that_is_right_prints_the_same(text, release, tmp_path):
     program.write_text(text, encoding="utf-8")
     release, _, accelerate = release.partition("+")
     extras = [f"accelerate=={accelerate or '1.15.0'}"]
-    extras += [extra for word, extra in NEEDED.items() if word in text]
+    extras += sorted({extra for word, extra in NEEDED.items() if word in text})
     settings = {"transformers": release, "flash_attn": None, "extras": extras}
     stock, armed = (run(program, hotfix=hotfix, **settings).require() for hotfix in (False, True))
     assert "itself failed" not in armed.stderr

@@ -15,7 +15,9 @@ TRIGGER = Trigger(
 @TRIGGER.strikes()
 def is_too_short(call: Call) -> bool:
     """The mask of one forward; the lengths of tensors show it."""
-    cache, embeddings = call.get("past_key_values"), call.get("inputs_embeds")
+    cache = call.get("past_key_values")
+    cache = call.get("cache") if cache is None else cache  # its name from 5.24.0 on
+    embeddings = call.get("inputs_embeds")
     if embeddings is None:
         embeddings = call["input_embeds"]  # the name in 4.x
     if cache is None:

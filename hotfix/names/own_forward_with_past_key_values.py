@@ -1,0 +1,120 @@
+"""``generate()`` passes ``cache`` to models whose own ``forward`` takes ``past_key_values``.
+
+Symptom   Silent if ``forward`` has ``**kwargs``, which takes in the cache: from the second token on the model sees the
+          last token alone, and writes nonsense. Without ``**kwargs``: ``TypeError: MyModel.forward() got an unexpected
+          keyword argument 'cache'``. Remote code, and subclasses with a ``forward`` of their own.
+Cause     5.24.0 renames the argument. The library's models still take the old name; nothing translates the new one for
+          code that was written before.
+Releases  5.24.0
+Upstream  not repaired
+Here      Such a model gets the cache by the name that its ``forward`` has, ``past_key_values`` or ``cache_params``, as
+          in 5.23.0. That is so if ``forward`` was not written in transformers, reads an argument of the old name, and
+          has no word of the new one, and if the library prepares the inputs: a ``prepare_inputs_for_generation`` that
+          returns the old name itself is right, if slow. A model with a ``__call__`` or a hook of its own, which may
+          translate, is left alone; so is a strict ``forward`` if the program handles the TypeError.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import sys
+from collections.abc import Iterator
+from copy import copy
+from functools import wraps
+from types import CodeType
+from typing import Any, Callable, Optional
+
+from hotfix._support.memo import weakly
+from hotfix.fix import Fix
+from hotfix.names import overrides
+
+FIX = Fix(
+    title="generate() passes `cache` to a forward of your own that takes `past_key_values`, and the text is nonsense",
+    kind="silent",
+    everyone="only a model whose own forward reads the old name and does not know the new one: the new code tests it",
+    errors=("TypeError: …forward() got an unexpected keyword argument 'cache'",),
+    prefilter="_validate_model_kwargs",
+)
+
+OLD = ("past_key_values", "cache_params")
+NEW = "cache"
+
+
+# Every `generate()` calls it before the first step.
+@FIX.wraps(
+    ("transformers.generation.utils:GenerationMixin._validate_model_kwargs", ">=5.24.0,<=5.24.0"),
+    fingerprint_of=("GenerationMixin._validate_model_kwargs", "GenerationMixin.prepare_inputs_for_generation"),
+)
+def for_older_models(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Check before the first step by which name the model takes a cache."""
+
+    @wraps(original)
+    def validate(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if name_of_the_cache(self) and (overrides.takes(self.forward, NEW) or overrides.would_end(TypeError)):
+            overrides.around(type(self), FIX.id, by_the_older_name)
+        return original(self, *args, **kwargs)
+
+    return validate
+
+
+def by_the_older_name(model: Any, prepare: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """The inputs of a step, with the name of the cache that the model knows.
+
+    Args:
+        model: the model; another one of its class may have another ``forward``.
+        prepare: its ``prepare_inputs_for_generation``.
+        args: its arguments.
+        kwargs: its arguments.
+    """
+    inputs = prepare(*args, **kwargs)
+    old = name_of_the_cache(model)
+    if old and NEW in inputs and inputs.keys().isdisjoint(OLD) and overrides.is_for_the_library(sys._getframe(1)):
+        inputs = copy(inputs)  # the model may keep what it returns
+        inputs[old] = inputs.pop(NEW)
+    return inputs
+
+
+def name_of_the_cache(model: Any) -> Optional[str]:
+    """The older name by which a model's own ``forward`` reads a cache; None if it knows the new one, or if in doubt."""
+    forward = overrides.below_wrappers(getattr(model.forward, "__func__", model.forward))
+    if overrides.is_of_the_library(forward) or not overrides.reaches_forward(model):
+        return None
+    code = getattr(forward, "__code__", None)
+    return None if code is None else _older_name(code)
+
+
+@weakly
+def _older_name(code: CodeType) -> Optional[str]:
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if NEW in parameters or any(NEW in inner.co_consts for inner in _all(code)):
+        return None
+    return next((name for name in OLD if name in parameters and _is_read(name, code)), None)
+
+
+def _is_read(name: str, code: CodeType) -> bool:
+    """Whether any instruction loads a parameter, in the function or in one within it."""
+    loads = (step.argval for step in dis.get_instructions(code) if "LOAD_" in step.opname)
+    is_loaded = any(name in (argument if isinstance(argument, tuple) else (argument,)) for argument in loads)
+    return is_loaded or any(name in inner.co_freevars for inner in _all(code))
+
+
+def _all(code: CodeType) -> Iterator[CodeType]:
+    """A code object, and those within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _all(constant)
+
+
+@FIX.cleans_up
+def restore() -> None:
+    """Restore the classes."""
+    overrides.forget(FIX.id)
+
+
+@FIX.recognises
+def passes_the_new_name(*definitions: ast.AST) -> bool:
+    """The second function, which prepares the inputs, returns the new name."""
+    text = ast.unparse(definitions[-1]) if len(definitions) == 2 else ""
+    return "model_inputs['cache'] = cache" in text
