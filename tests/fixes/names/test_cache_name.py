@@ -1,0 +1,138 @@
+"""Code that was written before 5.24.0 renamed ``past_key_values`` computes the same with hotfix as on 5.23.0."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.testbed.run import run
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.testbed
+
+STRICT = """
+import torch
+from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM, set_seed
+
+class Strict(LlamaForCausalLM):
+    def forward(self, input_ids=None, attention_mask=None, position_ids=None, past_key_values=None, inputs_embeds=None,
+                use_cache=None, return_dict=None):
+        return super().forward(input_ids, attention_mask, position_ids, past_key_values, inputs_embeds,
+                               use_cache=use_cache)
+
+set_seed(0)
+small = dict(vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)
+model = Strict(LlamaConfig(**small)).eval()
+ids = torch.tensor([[1, 5, 7, 9], [2, 8, 6, 4]])
+said = dict(max_new_tokens=5, pad_token_id=0, eos_token_id=39)
+print(model.generate(ids, do_sample=False, **said).tolist())
+print(model.generate(ids, do_sample=False, num_beams=3, **said).tolist())
+set_seed(1)
+print(model.generate(ids, do_sample=True, **said).tolist())
+print(model.generate(inputs_embeds=model.get_input_embeddings()(ids), do_sample=False, **said).tolist())
+print(model.generate(ids, do_sample=False, past_key_values=DynamicCache(), **said).tolist())
+print(model.generate(ids, do_sample=False, cache_implementation="static", disable_compile=True, **said).tolist())
+print(model.generate(ids[:1], do_sample=False, assistant_model=LlamaForCausalLM(model.config).eval(), **said).tolist())
+"""
+
+OUTPUTS = """
+import copy, pickle
+from dataclasses import dataclass
+from typing import Any
+import torch
+from torch import nn
+from torch.utils import _pytree
+from transformers import GenerationMixin, LlamaConfig, LlamaModel, LlamaPreTrainedModel, set_seed
+from transformers.utils import ModelOutput
+
+@dataclass
+class Output(ModelOutput):
+    loss: Any = None
+    logits: Any = None
+    past_key_values: Any = None
+    features: Any = None
+
+@dataclass
+class States(ModelOutput):
+    cache_params: Any
+    logits: Any = None
+
+class Own(LlamaPreTrainedModel, GenerationMixin):
+    def __init__(self, config):
+        super().__init__(config)
+        self.model = LlamaModel(config)
+        self.head = nn.Linear(config.hidden_size, config.vocab_size)
+        self.post_init()
+
+    def forward(self, input_ids=None, attention_mask=None, past_key_values=None, use_cache=None, **kwargs):
+        made = self.model(input_ids, attention_mask, past_key_values=past_key_values, use_cache=use_cache)
+        return Output(logits=self.head(made[0]), past_key_values=made.past_key_values, features=made[0])
+
+set_seed(0)
+small = dict(vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)
+model = Own(LlamaConfig(**small)).eval()
+ids = torch.tensor([[1, 5, 7, 9], [2, 8, 6, 4]])
+for options in ({}, {"num_beams": 2}, {"use_cache": False}):
+    print(model.generate(ids, max_new_tokens=5, do_sample=False, pad_token_id=0, eos_token_id=39, **options).tolist())
+
+x = torch.ones(2)
+output = Output(logits=x, past_key_values=(x, x + 1), features=x + 2)
+for each in (output, copy.deepcopy(output), pickle.loads(pickle.dumps(output))):
+    print(list(each), each.past_key_values, each["past_key_values"], each.get("past_key_values"), each[1:])
+leaves, spec = _pytree.tree_flatten(output)
+print(len(leaves), list(_pytree.tree_unflatten(leaves, spec)))
+print(States(x).cache_params, list(States(cache_params=x)), list(States(x, x)))
+output.past_key_values = (x,)
+print(output.past_key_values, output["past_key_values"])
+
+@torch.compile(backend="eager", fullgraph=True)
+def compiled(x):
+    output = Output(logits=x, past_key_values=(x, x * 2))
+    return output.logits + output.past_key_values[1] + output["past_key_values"][0]
+
+print(compiled(x))
+"""
+
+CACHES = """
+import copy, pickle
+import torch
+from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM, set_seed
+from transformers.cache_utils import StaticCache
+
+class Counting(DynamicCache):
+    seen = 0
+    def update(self, key_states, value_states, layer_idx, cache_kwargs=None):
+        self.seen += key_states.shape[-2]
+        return super().update(key_states, value_states, layer_idx, cache_kwargs)
+
+class Longer(Counting):
+    def update(self, key_states, value_states, layer_idx):
+        return super().update(key_states, value_states, layer_idx)
+
+set_seed(0)
+small = dict(vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)
+model = LlamaForCausalLM(LlamaConfig(**small)).eval()
+ids = torch.tensor([[1, 5, 7, 9]])
+for cls in (Counting, Longer):
+    cache = cls(config=model.config)
+    said = dict(max_new_tokens=5, do_sample=False, pad_token_id=0, eos_token_id=39)
+    print(model.generate(ids, past_key_values=cache, **said).tolist(), cache.seen, cache.get_seq_length())
+    for each in (copy.deepcopy(cache), pickle.loads(pickle.dumps(cache))):
+        print(type(each).__name__, each.seen, model(ids, past_key_values=each).logits.sum().item(), each.seen)
+
+@torch.compile(backend="eager")
+def compiled(ids, cache):
+    return model(ids, past_key_values=cache).logits
+
+print(compiled(ids, Counting(config=model.config)).sum().item())
+"""
+
+
+@pytest.mark.parametrize("program", [STRICT, OUTPUTS, CACHES], ids=["forwards", "outputs", "caches"])
+def test_it_computes_what_5_23_computes(program, tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(program, encoding="utf-8")
+    before = run(path, hotfix=False, transformers="5.23.0", flash_attn=None).require()
+    repaired = run(path, hotfix=True, transformers="5.24.0", flash_attn=None).require()
+    assert before.stdout
+    assert repaired.stdout.splitlines() == before.stdout.splitlines()
+    assert run(path, hotfix=False, transformers="5.24.0", flash_attn=None).stdout != before.stdout
