@@ -48,7 +48,9 @@ def create_position_ids_from_input_ids(module: Any) -> Any:
     """The function of I-BERT, whose module is imported when it is called."""
     from importlib import import_module
 
-    def create_position_ids_from_input_ids(*args: Any, **kwargs: Any) -> Any:
-        return getattr(import_module("transformers.models.ibert.modeling_ibert"), NAME)(*args, **kwargs)
+    # The name of the last argument as it was: from 5.24.0 on, I-BERT has another one.
+    def create_position_ids_from_input_ids(input_ids: Any, padding_idx: int, past_key_values_length: int = 0) -> Any:
+        function = getattr(import_module("transformers.models.ibert.modeling_ibert"), NAME)
+        return function(input_ids, padding_idx, past_key_values_length)
 
     return create_position_ids_from_input_ids

@@ -28,18 +28,20 @@ class _Changed:
     def __init__(self, cls: type) -> None:
         self.own = vars(cls).get(_NAME, _MISSING)
         self.behaviours: dict[str, Behaviour] = {}
+        self.outer: dict[str, Behaviour] = {}  # around the others
 
 
 _CLASSES: weakref.WeakKeyDictionary[type, _Changed] = weakref.WeakKeyDictionary()
 
 
-def around(cls: Any, fix: str, behaviour: Behaviour) -> None:
+def around(cls: Any, fix: str, behaviour: Behaviour, outer: bool = False) -> None:
     """Add a behaviour around the method of a class.
 
     Args:
         cls: the class of a model.
         fix: the id of the fix.
         behaviour: the behaviour.
+        outer: whether the behaviours of other fixes are within it.
     """
     if cls not in _CLASSES:
         changed, original = _Changed(cls), getattr(cls, _NAME)
@@ -48,20 +50,22 @@ def around(cls: Any, fix: str, behaviour: Behaviour) -> None:
         @functools.wraps(original)
         def prepare(self: Any, *args: Any, **kwargs: Any) -> Any:
             call = functools.partial(original, self)
-            for behaviour in list(changed.behaviours.values()):
+            for behaviour in [*changed.behaviours.values(), *changed.outer.values()]:
                 call = functools.partial(behaviour, self, call)
             return call(*args, **kwargs)
 
         setattr(cls, _NAME, prepare)
         _CLASSES[cls] = changed
-    _CLASSES[cls].behaviours[fix] = behaviour
+    behaviours = _CLASSES[cls].outer if outer else _CLASSES[cls].behaviours
+    behaviours[fix] = behaviour
 
 
 def forget(fix: str) -> None:
     """Remove the behaviours of a fix from all classes."""
     for cls, changed in list(_CLASSES.items()):
         changed.behaviours.pop(fix, None)
-        if changed.behaviours:
+        changed.outer.pop(fix, None)
+        if changed.behaviours or changed.outer:
             continue
         if changed.own is _MISSING:
             delattr(cls, _NAME)

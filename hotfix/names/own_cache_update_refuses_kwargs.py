@@ -6,8 +6,8 @@ Symptom   ``TypeError: MyCache.update() got an unexpected keyword argument 'kwar
 Cause     The attention passes on its keyword arguments to the cache; the library's caches take anything.
 Releases  5.24.0
 Upstream  not repaired
-Here      An ``update`` that was not written in transformers, and accepts neither ``kwargs`` nor ``**``, is called without
-          it. A program that handles the TypeError gets it.
+Here      An ``update`` that was not written in transformers, and accepts neither ``kwargs`` nor ``**``, is called
+          without it. A program that handles the TypeError gets it.
 """
 
 from __future__ import annotations

@@ -2,16 +2,19 @@
 
 Symptom   Silent if ``forward`` has ``**kwargs``, which takes in the cache: from the second token on the model sees the
           last token alone, and writes nonsense. Without ``**kwargs``: ``TypeError: MyModel.forward() got an unexpected
-          keyword argument 'cache'``. Remote code, and subclasses with a ``forward`` of their own.
+          keyword argument 'cache'``. Remote code, and subclasses with a ``forward`` of their own. So is
+          ``generate(inputs_embeds=…)`` of models with a ``prepare_inputs_for_generation`` of their own: it finds no
+          past, and gives the model the prompt again in each step.
 Cause     5.24.0 renames the argument. The library's models still take the old name; nothing translates the new one for
           code that was written before.
 Releases  5.24.0
 Upstream  not repaired
 Here      Such a model gets the cache by the name that its ``forward`` has, ``past_key_values`` or ``cache_params``, as
           in 5.23.0. That is so if ``forward`` was not written in transformers, reads an argument of the old name, and
-          has no word of the new one, and if the library prepares the inputs: a ``prepare_inputs_for_generation`` that
-          returns the old name itself is right, if slow. A model with a ``__call__`` or a hook of its own, which may
-          translate, is left alone; so is a strict ``forward`` if the program handles the TypeError.
+          has no word of the new one, and if the library prepares the inputs. A ``prepare_inputs_for_generation`` of
+          this kind gets it with ``inputs_embeds`` alone: with tokens, which it passes all again, it is right, if slow.
+          A model with a ``__call__`` or a hook of its own, which may translate, is left alone; so is a strict
+          ``forward`` if the program handles the TypeError.
 """
 
 from __future__ import annotations
@@ -51,8 +54,10 @@ def for_older_models(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(original)
     def validate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if name_of_the_cache(self) and (overrides.takes(self.forward, NEW) or overrides.would_end(TypeError)):
-            overrides.around(type(self), FIX.id, by_the_older_name)
+        is_of_forward = name_of_the_cache(self) is not None
+        is_silent = name_in_prepare(self) is not None or (is_of_forward and overrides.takes(self.forward, NEW))
+        if is_silent or (is_of_forward and overrides.would_end(TypeError)):
+            overrides.around(type(self), FIX.id, by_the_older_name, outer=True)
         return original(self, *args, **kwargs)
 
     return validate
@@ -67,9 +72,14 @@ def by_the_older_name(model: Any, prepare: Callable[..., Any], /, *args: Any, **
         args: its arguments.
         kwargs: its arguments.
     """
+    if not overrides.is_for_the_library(sys._getframe(1)):
+        return prepare(*args, **kwargs)
+    old = name_in_prepare(model) if kwargs.get("inputs_embeds") is not None else None
+    if old is not None and kwargs.get(NEW) is not None and kwargs.get(old) is None:
+        kwargs[old] = kwargs.pop(NEW)
     inputs = prepare(*args, **kwargs)
     old = name_of_the_cache(model)
-    if old and NEW in inputs and inputs.keys().isdisjoint(OLD) and overrides.is_for_the_library(sys._getframe(1)):
+    if old is not None and NEW in inputs and inputs.keys().isdisjoint(OLD):
         inputs = copy(inputs)  # the model may keep what it returns
         inputs[old] = inputs.pop(NEW)
     return inputs
@@ -77,10 +87,17 @@ def by_the_older_name(model: Any, prepare: Callable[..., Any], /, *args: Any, **
 
 def name_of_the_cache(model: Any) -> Optional[str]:
     """The older name by which a model's own ``forward`` reads a cache; None if it knows the new one, or if in doubt."""
-    forward = overrides.below_wrappers(getattr(model.forward, "__func__", model.forward))
-    if overrides.is_of_the_library(forward) or not overrides.reaches_forward(model):
-        return None
-    code = getattr(forward, "__code__", None)
+    return _name(model.forward) if overrides.reaches_forward(model) else None
+
+
+def name_in_prepare(model: Any) -> Optional[str]:
+    """The same of the ``prepare_inputs_for_generation`` of its class."""
+    return _name(type(model).prepare_inputs_for_generation)
+
+
+def _name(function: Any) -> Optional[str]:
+    function = overrides.below_wrappers(getattr(function, "__func__", function))
+    code = None if overrides.is_of_the_library(function) else getattr(function, "__code__", None)
     return None if code is None else _older_name(code)
 
 

@@ -1,8 +1,8 @@
 """An output class of your own with a field ``past_key_values`` can no longer be made.
 
-Symptom   ``TypeError: LlavaOutput.__init__() got an unexpected keyword argument 'cache'`` in a forward pass that returns
-          ``LlavaOutput(logits=logits, past_key_values=past)``: remote code, and packages with output classes of their
-          own. Where the arguments are passed by position, ``outputs.past_key_values`` is None, silently.
+Symptom   ``TypeError: LlavaOutput.__init__() got an unexpected keyword argument 'cache'`` in a forward pass that
+          returns ``LlavaOutput(logits=logits, past_key_values=past)``: remote code, and packages with output classes of
+          their own. Where the arguments are passed by position, ``outputs.past_key_values`` is None, silently.
 Cause     5.24.0 renames the field of its own classes to ``cache``, and translates the old name in every subclass of
           `ModelOutput`, also in those that declare a field of the old name and none of the new one.
 Releases  5.24.0

@@ -5,7 +5,8 @@ Symptom   ``KeyError: 'Cache only has 0 layers, attempted to access layer with i
           step, from remote code written before there were caches: InternLM2, ChatGLM, Qwen 1, Baichuan, ERNIE 4.5.
 Cause     ``generate()`` asked ``_supports_cache_class``, which was false unless a class said otherwise. Since 4.54.0
           every model gets an empty cache where it got None.
-Releases  4.54.0 and later; in 5.0.0 only with ``cache_implementation="dynamic"``
+Releases  4.54.0 to 5.23.0; in 5.0.0 only with ``cache_implementation="dynamic"``. 5.24.0 passes the cache by another
+          name, and such models do not see it.
 Upstream  ERNIE#1212 (not repaired)
 Here      If the first step fails with such an error, and the program does not handle it, ``generate()`` starts again
           and gives the model None, as in 4.53.3. With the opt-in the model gets None at once. Either happens only if
@@ -49,13 +50,15 @@ FIX = Fix(
 
 MIXIN = "transformers.generation.utils:GenerationMixin"
 _ASKS = "_supports_default_dynamic_cache"
+_PREPARES = "GenerationMixin.prepare_inputs_for_generation"
 _SAYS = "_supports_cache_class"
 _STEPS = "transformers.generation.utils"
 _FAILS = (KeyError, TypeError, AttributeError, IndexError)
 
 
 @FIX.wraps(
-    (f"{MIXIN}.{_ASKS}", ">=4.54.0"),
+    (f"{MIXIN}.{_ASKS}", ">=4.54.0,<5.24.0"),
+    fingerprint_of=(f"GenerationMixin.{_ASKS}", _PREPARES),
     optin="a model that does know caches would no longer get one",
 )
 def not_for_tuples(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -68,7 +71,7 @@ def not_for_tuples(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return supports
 
 
-@FIX.wraps((f"{MIXIN}.generate", ">=4.54.0"), fingerprint_of=(f"GenerationMixin.{_ASKS}",))
+@FIX.wraps((f"{MIXIN}.generate", ">=4.54.0,<5.24.0"), fingerprint_of=(f"GenerationMixin.{_ASKS}", _PREPARES))
 def again_without_a_cache(original: Callable[..., Any]) -> Callable[..., Any]:
     """Generate once more, without a cache, where the first step has failed with one."""
 
@@ -174,6 +177,8 @@ def _knows_no_caches(cls: Any, of_its_own: bool = False) -> bool:
 
 
 @FIX.recognises
-def is_broken(function: ast.FunctionDef) -> bool:
-    """It does not ask the class whether it knows caches."""
-    return function.name == "_supports_default_dynamic_cache" and "_supports_cache_class" not in ast.unparse(function)
+def is_broken(function: ast.FunctionDef, prepare: ast.FunctionDef) -> bool:
+    """It does not ask the class whether it knows caches, and a cache has the name that a tuple had."""
+    asks = "_supports_cache_class" in ast.unparse(function)
+    is_named_so = "past_key_values" in {argument.arg for argument in prepare.args.args}
+    return function.name == "_supports_default_dynamic_cache" and not asks and is_named_so

@@ -5,7 +5,7 @@ Symptom   In the second step of ``generate``, sizes of tensors that do not match
 Cause     ``generate`` computes the positions of all tokens and passes them to ``prepare_inputs_for_generation``. A
           method written before 5.3.0 computes those of the tokens that are not in the cache, unless it gets positions,
           which it uses unchanged.
-Releases  5.3.0 and later
+Releases  5.3.0 to 5.23.0
 Upstream  not repaired
 Here      A ``prepare_inputs_for_generation`` that was not written in transformers, knows no
           ``next_sequence_length`` and does not call the library's own method gets no positions unless the caller passed
@@ -28,7 +28,7 @@ FIX = Fix(
 )
 
 FIX.edits(
-    ("transformers.generation.utils:GenerationMixin.generate", ">=5.3.0"),
+    ("transformers.generation.utils:GenerationMixin.generate", ">=5.3.0,<5.24.0"),
     fingerprint_of=("GenerationMixin.generate", "GenerationMixin.prepare_inputs_for_generation"),
     old="accepts_position_ids = __ASKED",
     new=f"""
@@ -51,10 +51,13 @@ def cuts_positions(model: Any) -> bool:
 
 @FIX.recognises
 def is_broken(generate: ast.FunctionDef, prepare: ast.FunctionDef) -> bool:
-    """It makes the positions, and the library's own method gets the number of positions of a step."""
+    """It makes the positions, and the library's own method gets the number of positions of a step.
+
+    From 5.24.0 on, methods of the program do not see the cache, and pass all tokens.
+    """
     makes = any(isinstance(node, ast.Name) and node.id == "accepts_position_ids" for node in ast.walk(generate))
     return (
         generate.name == "generate"
         and makes
-        and "next_sequence_length" in {argument.arg for argument in prepare.args.args}
+        and {"next_sequence_length", "past_key_values"} <= {argument.arg for argument in prepare.args.args}
     )

@@ -5,7 +5,7 @@ Cause     The Trainer gives ``num_items_in_batch`` to every model whose forward 
           the model, unless its class says ``accepts_loss_kwargs = False``. These have ``**kwargs``, take the mean over
           the micro-batch, and say nothing. (ConvNext passes the number to a part of itself that rejects it: a TypeError
           in the first step.)
-Releases  The table below: 37 classes, 4.48.0 to 5.23.0. The Trainer of 4.47 asks no class: nothing is repaired there.
+Releases  The table below: 36 classes, 4.48.0 to 5.16.1. The Trainer of 4.47 asks no class: nothing is repaired there.
 Upstream  transformers#36753, transformers#37208, transformers#40333, transformers#43651, transformers#47688. Some
           classes say it later, others pass the number on to their loss; the fixed release differs by class.
 Here      The class says ``accepts_loss_kwargs = False`` to a Trainer that asks it, which then divides the mean by N, as
@@ -34,7 +34,11 @@ _OF_4_47 = (
     "recurrent_gemma RecurrentGemmaForCausalLM",
     "speech_encoder_decoder SpeechEncoderDecoderModel",
 )
-_STILL_WRONG = ("encoder_decoder EncoderDecoderModel", "gemma3 Gemma3ForSequenceClassification")
+_STILL_WRONG = (
+    "encoder_decoder EncoderDecoderModel",
+    "gemma3 Gemma3ForSequenceClassification",
+    "gptj GPTJForSequenceClassification",
+)
 _WITHOUT_CASE = (
     "cohere_asr CohereAsrForConditionalGeneration",
     "gemma4 Gemma4ForConditionalGeneration",
@@ -78,7 +82,6 @@ TABLE = (
     ("gemma3n", "Gemma3nForConditionalGeneration", ">=4.53.0,<=5.5.4"),
     ("glm4v", "Glm4vForConditionalGeneration", ">=4.53.0,<=4.55.4"),
     ("gpt_neox", "GPTNeoXForCausalLM", "==4.48.3"),
-    ("gptj", "GPTJForSequenceClassification", ">=5.0.0,<=5.23.0"),
     ("janus", "JanusForConditionalGeneration", ">=4.52.1,<=4.53.3"),
     ("llama4", "Llama4ForConditionalGeneration", ">=4.51.0,<=5.16.1"),
     ("llava", "LlavaForConditionalGeneration", ">=4.49.0,<=4.51.3"),

@@ -17,9 +17,15 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     results = {}
     for name in ("Llama", *CLASSES):
         model = model_of(testbed, name)
-        for way, options in (("greedy", {}), ("beams", {"num_beams": 2}), ("no cache", {"use_cache": False})):
+        embeddings = model.get_input_embeddings()(prompt)
+        for way, options in (
+            ("greedy", {}),
+            ("beams", {"num_beams": 2}),
+            ("no cache", {"use_cache": False}),
+            ("embeddings", {"inputs_embeds": embeddings}),
+        ):
             results[f"{name}: {way}"] = model.generate(
-                prompt,
+                None if "inputs_embeds" in options else prompt,
                 attention_mask=mask,
                 max_new_tokens=6,
                 do_sample=False,
@@ -30,7 +36,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     return results
 
 
-CLASSES = ("Explained", "Prepared")
+CLASSES = ("Explained", "Prepared", "Embedded")
 
 
 def model_of(testbed: Testbed, name: str) -> Any:
@@ -39,7 +45,8 @@ def model_of(testbed: Testbed, name: str) -> Any:
     Args:
         testbed: the testbed.
         name: ``Llama``; ``Explained`` for one with a forward of its own; ``Prepared`` for one that prepares its inputs
-            as well, with the help of the library; ``Newer`` for one that was written for 5.24.
+            as well, with the help of the library; ``Embedded`` for one that does so without, from embeddings as well;
+            ``Newer`` for one that was written for 5.24.
     """
     from transformers import LlamaForCausalLM
 
@@ -49,6 +56,7 @@ def model_of(testbed: Testbed, name: str) -> Any:
         ) -> Any:
             return super().forward(
                 input_ids=input_ids,
+                inputs_embeds=kwargs.get("inputs_embeds"),
                 attention_mask=attention_mask,
                 position_ids=kwargs.get("position_ids"),
                 past_key_values=past_key_values,
@@ -63,12 +71,25 @@ def model_of(testbed: Testbed, name: str) -> Any:
             inputs = super().prepare_inputs_for_generation(input_ids, **kwargs)
             return inputs if images is None else {**inputs, "images": images}
 
+    class Embedded(LlamaForCausalLM):
+        def prepare_inputs_for_generation(
+            self, input_ids: Any, past_key_values: Any = None, attention_mask: Any = None, **kwargs: Any
+        ) -> Any:
+            seen = 0 if past_key_values is None else past_key_values.get_seq_length()
+            inputs: dict[str, Any] = {"input_ids": input_ids[:, -1:] if seen else input_ids}
+            if kwargs.get("inputs_embeds") is not None and not seen:
+                inputs = {"inputs_embeds": kwargs["inputs_embeds"]}
+            new = next(iter(inputs.values())).shape[1]
+            positions = (attention_mask.cumsum(-1) - 1).clamp(min=0)[:, -new:]
+            past = {"past_key_values": past_key_values, "use_cache": kwargs.get("use_cache")}
+            return {**inputs, **past, "attention_mask": attention_mask, "position_ids": positions}
+
     class Newer(LlamaForCausalLM):
         def forward(self, input_ids: Any = None, attention_mask: Any = None, cache: Any = None, **kwargs: Any) -> Any:
             return super().forward(input_ids=input_ids, attention_mask=attention_mask, cache=cache, **kwargs)
 
     library = small_llama(testbed)
-    classes = {each.__name__: each for each in (Explained, Prepared, Newer)}
+    classes = {each.__name__: each for each in (Explained, Prepared, Embedded, Newer)}
     if name not in classes:
         return library.eval()
     return testbed.fill(classes[name](library.config)).eval()

@@ -354,7 +354,7 @@ def models_of_several_ages(draw: Draw) -> Tensors:
     """What a tiny Llama generates, or a subclass that was written for 5.23 or for 5.24."""
     import torch
 
-    kind = draw.of("model", "Explained", "Explained", "Prepared", "Newer", "Llama")
+    kind = draw.of("model", "Explained", "Explained", "Prepared", "Embedded", "Newer", "Llama")
     model = own_forward_with_past_key_values.model_of(draw.testbed, kind)
     said: dict[str, Any] = {"max_new_tokens": draw.number("tokens to come", 1, 5)}
     said["num_beams"] = draw.number("beams", 1, 2)
@@ -362,6 +362,8 @@ def models_of_several_ages(draw: Draw) -> Tensors:
         said["use_cache"] = False
     prompt = draw.testbed.randint(3, 32, draw.number("rows", 1, 3), draw.number("tokens", 1, 8), seed=draw.seed)
     said |= {"return_dict_in_generate": True, "output_scores": True}
+    if draw.of("given", "tokens", "tokens", "embeddings") == "embeddings":
+        said["inputs_embeds"], prompt = model.get_input_embeddings()(prompt), None
     made = model.generate(prompt, do_sample=False, pad_token_id=0, eos_token_id=-1, **said)
     return {"tokens": made.sequences, "scores": torch.stack(made.scores)}
 
