@@ -35,14 +35,15 @@ _FUNCTIONS = ("create_causal_mask", "create_sliding_window_causal_mask", "create
 _COMPUTED = ("eager", "sdpa", "flex_attention")
 
 
-
 @FIX.edits(*((f"transformers.masking_utils:{function}", ">=4.53.0") for function in _FUNCTIONS))
 def with_places_for_all(node: ast.AST) -> Optional[list[ast.stmt]]:
     """Extend the mask where the release has decided that it needs one; the cache is called ``cache`` from 5.24.0 on."""
     if not (isinstance(node, ast.Assign) and occurs("_preprocess_mask_arguments(*__ALL)", node.value)):
         return None
     arguments: list[ast.expr] = node.value.args  # type: ignore[attr-defined]
-    cache = next(each.id for each in arguments if isinstance(each, ast.Name) and each.id in ("past_key_values", "cache"))
+    cache = next(
+        each.id for each in arguments if isinstance(each, ast.Name) and each.id in ("past_key_values", "cache")
+    )
     text = f"""
         if not early_exit:
             from {__name__} import extended

@@ -216,9 +216,9 @@ def _prepare_4d_causal_attention_mask(
         return converter.to_causal_4d(input_shape[0], input_shape[-1], keys, inputs_embeds.dtype, inputs_embeds.device)
     if dimensions == 2:
         return converter.to_4d(attention_mask, input_shape[-1], inputs_embeds.dtype, keys)
-    expected, found = (input_shape[0], 1, input_shape[1], keys), tuple(attention_mask.shape)
-    if found != expected:
-        raise ValueError(f"the attention mask has shape {found}: pass one of shape {expected}")
+    expected, given = (input_shape[0], 1, input_shape[1], keys), tuple(attention_mask.shape)
+    if given != expected:
+        raise ValueError(f"the attention mask has shape {given}: pass one of shape {expected}")
     masked = 1.0 - attention_mask
     return masked.masked_fill(masked.bool(), _lowest(inputs_embeds.dtype))
 

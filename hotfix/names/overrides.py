@@ -121,7 +121,7 @@ def _takes(function: Any, name: str) -> bool:
     return name in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 
 
-_PASSING_ON = {"torch", "transformers", "accelerate", "peft", "deepspeed"}
+_PASSING_ON = {"torch", "transformers", "accelerate", "peft", "deepspeed", "hotfix"}
 
 
 def below_wrappers(function: Any) -> Any:

@@ -41,10 +41,6 @@ FIX = Fix(
     ),
     prefilter="_supports_default_dynamic_cache",
     everyone="only after such an error in the first step, which the program does not handle: the new code tests it",
-    exempt={
-        "transformers.models.granitemoehybrid.modeling_granitemoehybrid:"
-        "GraniteMoeHybridForCausalLM._supports_default_dynamic_cache": "the model makes a cache of its own"
-    },
 )
 
 

@@ -1,4 +1,4 @@
-"""The proof: caches with an `update` of their own, in the forms of several years, in a prefill and two steps of Llama."""
+"""The proof: caches with an `update` of their own, as those of 2024, in a prefill and two steps of Llama."""
 
 from typing import Any
 

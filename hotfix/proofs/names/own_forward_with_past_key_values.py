@@ -64,23 +64,33 @@ def model_of(testbed: Testbed, name: str) -> Any:
             )
 
     class Prepared(Explained):
-        def prepare_inputs_for_generation(self, input_ids: Any, past_key_values: Any = None, **kwargs: Any) -> Any:
+        def prepare_inputs_for_generation(
+            self, input_ids: Any, past_key_values: Any = None, inputs_embeds: Any = None, **kwargs: Any
+        ) -> Any:
             images = kwargs.pop("images", None)
             if past_key_values is not None:
                 kwargs["past_key_values"] = past_key_values
-            inputs = super().prepare_inputs_for_generation(input_ids, **kwargs)
+            inputs = super().prepare_inputs_for_generation(input_ids, inputs_embeds=inputs_embeds, **kwargs)
             return inputs if images is None else {**inputs, "images": images}
 
     class Embedded(LlamaForCausalLM):
         def prepare_inputs_for_generation(
-            self, input_ids: Any, past_key_values: Any = None, attention_mask: Any = None, **kwargs: Any
+            self,
+            input_ids: Any,
+            past_key_values: Any = None,
+            attention_mask: Any = None,
+            inputs_embeds: Any = None,
+            **kwargs: Any,
         ) -> Any:
             seen = 0 if past_key_values is None else past_key_values.get_seq_length()
             inputs: dict[str, Any] = {"input_ids": input_ids[:, -1:] if seen else input_ids}
-            if kwargs.get("inputs_embeds") is not None and not seen:
-                inputs = {"inputs_embeds": kwargs["inputs_embeds"]}
+            if inputs_embeds is not None and not seen:
+                inputs = {"inputs_embeds": inputs_embeds}
             new = next(iter(inputs.values())).shape[1]
-            positions = (attention_mask.cumsum(-1) - 1).clamp(min=0)[:, -new:]
+            if attention_mask is None:
+                positions = torch.arange(seen, seen + new)[None]
+            else:
+                positions = (attention_mask.cumsum(-1) - 1).clamp(min=0)[:, -new:]
             past = {"past_key_values": past_key_values, "use_cache": kwargs.get("use_cache")}
             return {**inputs, **past, "attention_mask": attention_mask, "position_ids": positions}
 

@@ -17,15 +17,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     from transformers.modeling_outputs import CausalLMOutputWithPast
     from transformers.utils import ModelOutput
 
-    def with_none() -> Any:
-        return field(default=None)
-
     @dataclass
     class Llava(ModelOutput):
         loss: Any = None
         logits: Any = None
         past_key_values: Any = None
-        image_features: Any = with_none()
+        image_features: Any = field(default=None)
 
     @dataclass
     class Mamba(ModelOutput):
