@@ -87,18 +87,20 @@ def by_the_older_name(model: Any, prepare: Callable[..., Any], /, *args: Any, **
 
 def name_of_the_cache(model: Any) -> Optional[str]:
     """The older name by which a model's own ``forward`` reads a cache; None if it knows the new one, or if in doubt."""
-    return _name(model.forward) if overrides.reaches_forward(model) else None
+    code = _code(model.forward) if overrides.reaches_forward(model) else None
+    return None if code is None else _older_name(code)
 
 
 def name_in_prepare(model: Any) -> Optional[str]:
-    """The same of the ``prepare_inputs_for_generation`` of its class."""
-    return _name(type(model).prepare_inputs_for_generation)
+    """The same of its ``prepare_inputs_for_generation``; None if that passes its arguments to the library's."""
+    code = _code(type(model).prepare_inputs_for_generation)
+    return None if code is None or "super" in code.co_names else _older_name(code)
 
 
-def _name(function: Any) -> Optional[str]:
+def _code(function: Any) -> Optional[CodeType]:
+    """The code of a function or method that was not written in transformers."""
     function = overrides.below_wrappers(getattr(function, "__func__", function))
-    code = None if overrides.is_of_the_library(function) else getattr(function, "__code__", None)
-    return None if code is None else _older_name(code)
+    return None if overrides.is_of_the_library(function) else getattr(function, "__code__", None)
 
 
 @weakly
