@@ -64,7 +64,8 @@ def ofnew_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def new_tokens(model: Any, given: dict[str, Any]) -> Optional[int]:
     """How many tokens are not in the cache; None if the program or the release says so, or if it cannot be known."""
-    cache: Any = given.get("past_key_values", given.get("cache"))  # its name from 5.24.0 on
+    cache: Any = given.get("past_key_values")
+    cache = given.get("cache") if cache is None else cache  # its name from 5.24.0 on
     mask: Any = given.get("attention_mask")
     ids: Any = given.get("input_ids")
     if cache is None or mask is None or given.get("next_sequence_length") is not None:

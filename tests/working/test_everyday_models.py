@@ -23,7 +23,9 @@ def facts(release, family, armed):
 
 
 @pytest.mark.parametrize("family", ["llama", "own"])
-@pytest.mark.parametrize("release", ["4.57.6", "5.0.0", pytest.param("5.23.0", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "release", ["4.57.6", "5.0.0", *(pytest.param(release, marks=pytest.mark.slow) for release in ("5.23.0", "5.24.0"))]
+)
 def test_nothing_changes(release, family):
     """Failed when a missing attribute of a configuration ended `torch.compile` in a RecursionError."""
     stock = facts(release, family, "")

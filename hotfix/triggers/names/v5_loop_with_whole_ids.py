@@ -16,5 +16,5 @@ TRIGGER = Trigger(
 @TRIGGER.strikes()
 def gives_them_twice(call: Call) -> bool:
     """Nothing says how many tokens are new; the lengths of cache and tensors show it."""
-    names = ("input_ids", "next_sequence_length", "past_key_values", "attention_mask", "inputs_embeds")
+    names = ("input_ids", "next_sequence_length", "past_key_values", "cache", "attention_mask", "inputs_embeds")
     return new_tokens(call.owner, {name: call.get(name) for name in names}) is not None
