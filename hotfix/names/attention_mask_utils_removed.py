@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.names import attention_masks
 from hotfix.names.modules import given_back
 
 MODULE = "transformers.modeling_attn_mask_utils"
@@ -42,8 +43,6 @@ def modeling_attn_mask_utils(transformers: Any) -> ModuleType:
     """The module."""
 
     def find(name: str) -> Any:
-        from hotfix.names import attention_masks
-
         made = getattr(attention_masks, name)
         made.__module__ = MODULE  # for pickle
         return made

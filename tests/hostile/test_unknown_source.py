@@ -172,7 +172,8 @@ folder = pathlib.Path(tempfile.mkdtemp())
 for file in verdict.EVIDENCE.glob("*.json"):
     content = json.loads(file.read_text())
     if "examined" in content:
-        content["examined"]["transformers"] = content["examined"]["transformers"][:-1]
+        releases = content["examined"]["transformers"]
+        content["examined"]["transformers"] = releases[: releases.index(RELEASE)]
     for entry in content.get("targets", {}).values():
         for verdicts in (entry[name] for name in ("broken", "fixed") if name in entry):
             for digest in [one for one in verdicts if RELEASE in str(verdicts[one]) or "later" in str(verdicts[one])]:
