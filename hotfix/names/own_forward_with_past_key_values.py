@@ -20,17 +20,15 @@ Here      Such a model gets the cache by the name that its ``forward`` has, ``pa
 from __future__ import annotations
 
 import ast
-import dis
 import sys
-from collections.abc import Iterator
 from copy import copy
 from functools import wraps
 from types import CodeType
 from typing import Any, Callable, Optional
 
-from hotfix._support.memo import weakly
 from hotfix.fix import Fix
 from hotfix.names import overrides
+from hotfix.names.cache_names import older_name
 
 FIX = Fix(
     title="generate() passes `cache` to a forward of your own that takes `past_key_values`, and the text is nonsense",
@@ -88,42 +86,19 @@ def by_the_older_name(model: Any, prepare: Callable[..., Any], /, *args: Any, **
 def name_of_the_cache(model: Any) -> Optional[str]:
     """The older name by which a model's own ``forward`` reads a cache; None if it knows the new one, or if in doubt."""
     code = _code(model.forward) if overrides.reaches_forward(model) else None
-    return None if code is None else _older_name(code)
+    return None if code is None else older_name(code, OLD, NEW)
 
 
 def name_in_prepare(model: Any) -> Optional[str]:
     """The same of its ``prepare_inputs_for_generation``; None if that passes its arguments to the library's."""
     code = _code(type(model).prepare_inputs_for_generation)
-    return None if code is None or "super" in code.co_names else _older_name(code)
+    return None if code is None or "super" in code.co_names else older_name(code, OLD, NEW)
 
 
 def _code(function: Any) -> Optional[CodeType]:
     """The code of a function or method that was not written in transformers."""
     function = overrides.below_wrappers(getattr(function, "__func__", function))
     return None if overrides.is_of_the_library(function) else getattr(function, "__code__", None)
-
-
-@weakly
-def _older_name(code: CodeType) -> Optional[str]:
-    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    if NEW in parameters or any(NEW in inner.co_consts for inner in _all(code)):
-        return None
-    return next((name for name in OLD if name in parameters and _is_read(name, code)), None)
-
-
-def _is_read(name: str, code: CodeType) -> bool:
-    """Whether any instruction loads a parameter, in the function or in one within it."""
-    loads = (step.argval for step in dis.get_instructions(code) if "LOAD_" in step.opname)
-    is_loaded = any(name in (argument if isinstance(argument, tuple) else (argument,)) for argument in loads)
-    return is_loaded or any(name in inner.co_freevars for inner in _all(code))
-
-
-def _all(code: CodeType) -> Iterator[CodeType]:
-    """A code object, and those within it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _all(constant)
 
 
 @FIX.cleans_up
