@@ -125,11 +125,8 @@ def places(module: Any) -> Iterator[tuple[Any, str]]:
 
 
 def own_function(forward: Any) -> Any:
-    """The function below the wrappers of a ``forward``; None if it was written in transformers, or is translated for."""
-    function = getattr(forward, "__func__", forward)
-    if is_ours(function):
-        return None
-    function = overrides.below_wrappers(function)
+    """The function below the wrappers of a ``forward``; None if it was written in transformers."""
+    function = overrides.below_wrappers(getattr(forward, "__func__", forward))
     return function if isinstance(function, FunctionType) and not overrides.is_of_the_library(function) else None
 
 
@@ -166,7 +163,7 @@ def translate(parts: Iterable[Part]) -> None:
 def is_of_the_library(forward: Any, part: Part) -> bool:
     """Whether a ``forward`` of the library takes a cache by the new name only."""
     function = getattr(forward, "__func__", forward)
-    if is_ours(function) or part.new not in cache_names.parameters_of(overrides.below_wrappers(function).__code__):
+    if part.new not in cache_names.parameters_of(overrides.below_wrappers(function).__code__):
         return False
     while overrides.is_of_the_library(function):
         # the library's own wrapper for an older name
@@ -202,6 +199,8 @@ def wrap(holder: Any, attribute: str, given: str, wanted: str, always: bool = Fa
     """
     forward = getattr(holder, attribute)
     function = getattr(forward, "__func__", forward)
+    if is_ours(function):
+        return
     index = cache_names.parameters_of(overrides.below_wrappers(function).__code__).index(wanted)
 
     @wraps(function)
@@ -216,16 +215,28 @@ def wrap(holder: Any, attribute: str, given: str, wanted: str, always: bool = Fa
     _cells.append(holder) if attribute == "cell_contents" else _holders.add(holder)
 
 
+def put_back(holder: Any, attribute: str, forward: Any) -> None:
+    """Put the original back in the place of a wrapper of this fix; nothing, if it is none.
+
+    Args:
+        holder: where it is kept.
+        attribute: by which name.
+        forward: what is kept there.
+    """
+    function = getattr(forward, "__func__", forward)
+    if isinstance(function, FunctionType) and function in _wrappers:
+        original = function.__wrapped__  # type: ignore[attr-defined]
+        setattr(holder, attribute, MethodType(original, forward.__self__) if function is not forward else original)
+
+
 @FIX.cleans_up
 def restore() -> None:
     """Put back each ``forward`` that is still where it was replaced."""
-    for holder in (*_holders, *_cells):
-        for attribute in ("forward", "_old_forward", "cell_contents"):
-            forward = getattr(holder, attribute, None)
-            function = getattr(forward, "__func__", forward)
-            if isinstance(function, FunctionType) and function in _wrappers:
-                original = function.__wrapped__  # type: ignore[attr-defined]
-                setattr(holder, attribute, original if function is forward else MethodType(original, forward.__self__))
+    for holder in list(_holders):
+        for attribute in ("forward", "_old_forward"):
+            put_back(holder, attribute, vars(holder).get(attribute))
+    for cell in _cells:
+        put_back(cell, "cell_contents", cell.cell_contents)
     _holders.clear()
     _cells.clear()
 

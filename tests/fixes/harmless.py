@@ -28,7 +28,11 @@ from hotfix.proofs.models import (
     qwenvl_v5_stale_rope_deltas_forward,
     v5_model_max_length_extended,
 )
-from hotfix.proofs.names import loop_without_cache_position, own_forward_with_past_key_values
+from hotfix.proofs.names import (
+    loop_without_cache_position,
+    own_attention_without_the_cache,
+    own_forward_with_past_key_values,
+)
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
 from hotfix.proofs.training import (
@@ -361,6 +365,17 @@ def models_that_know_the_new_name(testbed: Any, target: Any) -> dict[str, Any]:
     return {**made, "without a cache": without}
 
 
+@of("own-attention-without-the-cache")
+def layers_that_need_no_translation(testbed: Any, target: Any) -> dict[str, Any]:
+    ids = testbed.randint(3, 32, 2, 5, seed=1)
+    said = {"do_sample": False, "pad_token_id": 0, "eos_token_id": -1}
+    model_of = own_attention_without_the_cache.model_of
+    made = {"library": model_of(testbed, "library", "past_key_value").generate(ids, max_new_tokens=4, **said)}
+    own = model_of(testbed, "class", "past_key_value")
+    made["one token"] = own.generate(ids, max_new_tokens=1, **said)
+    return {**made, "without a cache": own.generate(ids, max_new_tokens=4, use_cache=False, **said)}
+
+
 @of("v5-gpt-neox-rotary-pct-lost")
 def a_quarter(testbed: Any, target: Any) -> dict[str, Any]:
     import torch
@@ -621,7 +636,15 @@ def buffers_that_are_computed(testbed: Any, target: Any) -> dict[str, Any]:
     return {name: torch.tensor(loaded[name].equal(buffer)) for name, buffer in model.named_buffers()}
 
 
+def attentions_that_take_anything(testbed: Any, target: Any) -> dict[str, Any]:
+    """Without ``**kwargs``, they would raise an error."""
+    ids = testbed.randint(3, 32, 2, 5, seed=3)
+    model = own_attention_without_the_cache.model_of(testbed, "class", "past_key_value")
+    return {"tokens": model.generate(ids, max_new_tokens=6, do_sample=False, pad_token_id=0, eos_token_id=-1)}
+
+
 STRIKES: dict[str, Case] = {
+    "own-attention-without-the-cache": attentions_that_take_anything,
     "v5-umt5-config-unties-encoder": a_file_with_the_shared_table,
     "flex-block-mask-batch": an_early_padding,
     "gemma2-cohere2-window-crash": padded_past_the_window,

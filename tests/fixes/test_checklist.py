@@ -47,6 +47,7 @@ NOT_CHECKPOINTED = {
     "v5-loop-with-whole-ids": NO_CACHE,
     "mask-of-the-step-alone": NO_CACHE,
     "optimizer-train-old-accelerate": "a linear layer",
+    "own-attention-without-the-cache": NO_CACHE,
     "own-cache-without-layers": NO_CACHE,
     "own-forward-with-past-key-values": NO_CACHE,
     "prepare-inputs-without-positions": NO_CACHE,

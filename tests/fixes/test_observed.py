@@ -214,7 +214,10 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "5.12.1": (LATER, {"v5-num-items-undercount-seq2seq": "transformers.trainer:Trainer.__init__"}),
     "5.24.0": (
         LATER,
-        {"own-forward-with-past-key-values": ("transformers.generation.utils:GenerationMixin._validate_model_kwargs")},
+        {
+            "own-attention-without-the-cache": "transformers.generation.utils:GenerationMixin._validate_model_kwargs",
+            "own-forward-with-past-key-values": "transformers.generation.utils:GenerationMixin._validate_model_kwargs",
+        },
     ),
 }
 ALWAYS = ("4.48.0", "4.54.0")

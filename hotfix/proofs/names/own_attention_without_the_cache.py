@@ -114,7 +114,7 @@ def _made(source: str) -> Callable[..., Any]:
     from transformers.models.llama import modeling_llama
 
     scope: dict[str, Any] = {
-        "__name__": "program",
+        "__name__": __name__,
         "apply_rotary_pos_emb": modeling_llama.apply_rotary_pos_emb,
         "repeat_kv": modeling_llama.repeat_kv,
         "scaled_dot_product_attention": torch.nn.functional.scaled_dot_product_attention,

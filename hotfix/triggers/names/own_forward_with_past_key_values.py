@@ -12,6 +12,7 @@ TRIGGER = Trigger(
     "own-forward-with-past-key-values",
     when="generate() uses a cache, and the model's own code knows it as past_key_values only",
     wrong="from the second token on the model sees the last token alone, or the prompt again",
+    while_repaired=False,  # the function is wrapped then
 )
 
 

@@ -13,7 +13,7 @@ from hotfix.proofs.models import (
     mask_of_the_step_alone,
     v5_model_max_length_extended,
 )
-from hotfix.proofs.names import own_forward_with_past_key_values
+from hotfix.proofs.names import own_attention_without_the_cache, own_forward_with_past_key_values
 from tools.studies.draws import Draw, Tensors, batch, of
 
 
@@ -347,6 +347,25 @@ def model_that_says_how_long(draw: Draw) -> Tensors:
         said = {"generation_config": GenerationConfig(num_beams=2)}
     prompt = draw.testbed.randint(3, 32, draw.number("rows", 1, 3), draw.number("tokens", 1, 8), seed=draw.seed)
     return {"tokens": model.generate(prompt, pad_token_id=0, eos_token_id=-1, **said)}
+
+
+@of("own-attention-without-the-cache")
+def layers_of_several_ages(draw: Draw) -> Tensors:
+    """What a tiny Llama generates, with attentions or layers of one's own that were written to 4.55 or to 5.23."""
+    import torch
+
+    kind = draw.of("written as", "class", "class", "instance", "layer", "library")
+    model = own_attention_without_the_cache.model_of(
+        draw.testbed, kind, draw.of("name", "past_key_value", "past_key_values")
+    )
+    said: dict[str, Any] = {"max_new_tokens": draw.number("tokens to come", 1, 5)}
+    said["num_beams"] = draw.number("beams", 1, 2)
+    if draw.of("cache", True, True, False) is False:
+        said["use_cache"] = False
+    prompt = draw.testbed.randint(3, 32, draw.number("rows", 1, 3), draw.number("tokens", 1, 8), seed=draw.seed)
+    said |= {"return_dict_in_generate": True, "output_scores": True}
+    made = model.generate(prompt, do_sample=False, pad_token_id=0, eos_token_id=-1, **said)
+    return {"tokens": made.sequences, "scores": torch.stack(made.scores)}
 
 
 @of("own-forward-with-past-key-values")
