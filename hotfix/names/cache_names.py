@@ -54,6 +54,18 @@ def calls_update(name: str, code: CodeType) -> bool:
     )
 
 
+def looks_for(key: str, code: CodeType) -> bool:
+    """Whether a function looks a key up in a dict: ``inputs[key]``, ``inputs.get(key)``, ``key in inputs``."""
+    steps = steps_of(code)
+    for before, step, after, last in zip([*steps[:1], *steps], steps, steps[1:], [*steps[2:], steps[-1]]):
+        if step.opname == "LOAD_CONST" and step.argval == key:
+            if after.opname in ("BINARY_SUBSCR", "BINARY_OP") or before.argval in ("get", "pop", "setdefault"):
+                return True
+            if "CONTAINS_OP" in last.opname:
+                return True
+    return False
+
+
 def passes_keywords_on(code: CodeType) -> bool:
     """Whether a function calls anything with ``**`` beside other keywords."""
     return any(step.opname == "DICT_MERGE" for step in steps_of(code))

@@ -32,6 +32,7 @@ from hotfix.proofs.names import (
     loop_without_cache_position,
     own_attention_without_the_cache,
     own_forward_with_past_key_values,
+    prepared_inputs_without_past_key_values,
 )
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
@@ -374,6 +375,13 @@ def layers_that_need_no_translation(testbed: Any, target: Any) -> dict[str, Any]
     own = model_of(testbed, "class", "past_key_value")
     made["one token"] = own.generate(ids, max_new_tokens=1, **said)
     return {**made, "without a cache": own.generate(ids, max_new_tokens=4, use_cache=False, **said)}
+
+
+@of("prepared-inputs-without-past-key-values")
+def models_that_do_not_look_for_it(testbed: Any, target: Any) -> dict[str, Any]:
+    of_model = prepared_inputs_without_past_key_values.tokens
+    made = {name: of_model(testbed, name) for name in ("Llama", "Newer", "Passing")}
+    return {**made, "no cache": of_model(testbed, "Prompted", use_cache=False)}
 
 
 @of("v5-gpt-neox-rotary-pct-lost")

@@ -51,6 +51,7 @@ NOT_CHECKPOINTED = {
     "own-cache-without-layers": NO_CACHE,
     "own-forward-with-past-key-values": NO_CACHE,
     "prepare-inputs-without-positions": NO_CACHE,
+    "prepared-inputs-without-past-key-values": NO_CACHE,
     "qwen2vl-decode-delta-left-padding": NO_CACHE,
     "static-cache-no-shared-layers": NO_CACHE,
     "v5-all-tied-weights-keys-missing": "a model of one's own, which cannot checkpoint",

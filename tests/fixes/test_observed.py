@@ -217,6 +217,9 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {
             "own-attention-without-the-cache": "transformers.generation.utils:GenerationMixin._validate_model_kwargs",
             "own-forward-with-past-key-values": "transformers.generation.utils:GenerationMixin._validate_model_kwargs",
+            "prepared-inputs-without-past-key-values": (
+                "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"
+            ),
         },
     ),
 }

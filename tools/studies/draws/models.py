@@ -13,7 +13,11 @@ from hotfix.proofs.models import (
     mask_of_the_step_alone,
     v5_model_max_length_extended,
 )
-from hotfix.proofs.names import own_attention_without_the_cache, own_forward_with_past_key_values
+from hotfix.proofs.names import (
+    own_attention_without_the_cache,
+    own_forward_with_past_key_values,
+    prepared_inputs_without_past_key_values,
+)
 from tools.studies.draws import Draw, Tensors, batch, of
 
 
@@ -385,6 +389,17 @@ def models_of_several_ages(draw: Draw) -> Tensors:
         said["inputs_embeds"], prompt = model.get_input_embeddings()(prompt), None
     made = model.generate(prompt, do_sample=False, pad_token_id=0, eos_token_id=-1, **said)
     return {"tokens": made.sequences, "scores": torch.stack(made.scores)}
+
+
+@of("prepared-inputs-without-past-key-values")
+def soft_prompts(draw: Draw) -> Tensors:
+    """What a tiny Llama generates, or a subclass that puts a soft prompt before the tokens."""
+    kind = draw.of("model", "Prompted", "Prompted", "Newer", "Passing", "Llama")
+    said: dict[str, Any] = {"max_new_tokens": draw.number("tokens to come", 1, 5)}
+    said["num_beams"] = draw.number("beams", 1, 2)
+    if draw.of("cache", True, True, False) is False:
+        said["use_cache"] = False
+    return {"tokens": prepared_inputs_without_past_key_values.tokens(draw.testbed, kind, **said)}
 
 
 @of("v5-loop-with-whole-ids")

@@ -1,0 +1,137 @@
+"""What ``prepare_inputs_for_generation`` returns no longer has ``past_key_values``.
+
+Symptom   Silent: text of a prompt-tuned model (PEFT) that differs from earlier releases; prefix tuning without any
+          effect; a ``prepare_inputs_for_generation`` of one's own that begins anew with each token, after
+          ``inputs = super().prepare_inputs_for_generation(…)`` and ``inputs.get("past_key_values")``. Or ``KeyError:
+          'past_key_values'``.
+Cause     5.24.0 returns the cache as ``cache``. The library's models still take the old name; the dict lacks it.
+Releases  5.24.0
+Upstream  not repaired
+Here      Code that was not written in transformers, knows ``past_key_values``, and has no word of ``cache``, gets a
+          dict that answers for the old name as well: it reads, sets and removes ``cache``. Models that look for
+          ``cache`` in the dict themselves return it as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import wraps
+from types import CodeType
+from typing import Any, Callable, Optional
+
+from hotfix._support.memo import weakly
+from hotfix.fix import Fix
+from hotfix.names.cache_names import all_within, mentions
+
+FIX = Fix(
+    title="PEFT's prompt tuning and code of your own find no past_key_values among the prepared inputs",
+    kind="silent",
+    everyone="only code that knows past_key_values and not cache; the dict has what it had, and one more name for it",
+    errors=("KeyError: 'past_key_values'",),
+    prefilter="prepare_inputs_for_generation",
+)
+
+OLD = ("past_key_values", "cache_params")
+NEW = "cache"
+
+
+@FIX.wraps(("transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation", ">=5.24.0,<=5.24.0"))
+def by_both_names(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the dict answer for the name that the caller knows."""
+
+    @wraps(original)
+    def prepare(self: Any, *args: Any, **kwargs: Any) -> Any:
+        inputs = original(self, *args, **kwargs)
+        if type(inputs) is dict and NEW in inputs and inputs.keys().isdisjoint(OLD):
+            caller = caller_of(sys._getframe(1))
+            old = None if caller is None else older_name_in(caller.f_code)
+            if old is not None:
+                return Inputs(inputs, old)
+        return inputs
+
+    return prepare
+
+
+class Inputs(dict[str, Any]):
+    """A dict with another name for ``cache``, which is no key of its own.
+
+    Args:
+        inputs: the items.
+        old: the other name.
+    """
+
+    def __init__(self, inputs: Any = (), old: str = OLD[0]) -> None:
+        super().__init__(inputs)
+        self._old = old
+
+    def _key(self, key: Any) -> Any:
+        return NEW if key == self._old else key
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(self._key(key))
+
+    def __getitem__(self, key: str) -> Any:
+        if key == self._old and not super().__contains__(NEW):
+            raise KeyError(key)
+        return super().__getitem__(self._key(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        super().__setitem__(self._key(key), value)
+
+    def __delitem__(self, key: str) -> None:
+        super().__delitem__(self._key(key))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As of a dict."""
+        return super().get(self._key(key), default)
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """As of a dict."""
+        return super().pop(self._key(key), *default)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """As of a dict."""
+        return super().setdefault(self._key(key), default)
+
+    def update(self, *items: Any, **more: Any) -> None:
+        """As of a dict."""
+        for key, value in dict(*items, **more).items():
+            self[key] = value
+
+
+def caller_of(frame: Any) -> Optional[Any]:
+    """The frame of the program that asked for the inputs.
+
+    None if it is the library's loop, or a model of the library's that looks for ``cache`` in the dict.
+
+    Args:
+        frame: the frame that called the library's function.
+    """
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        if module.startswith("transformers."):
+            # its wrappers, and the methods of its models, which call the general one
+            if frame.f_code.co_name not in ("wrapped_func", "prepare_inputs_for_generation") or mentions(
+                frame.f_code, NEW
+            ):
+                return None
+        elif not module.startswith("hotfix.") or module.startswith("hotfix.proofs."):  # those stand for programs
+            return frame
+        frame = frame.f_back
+    return None
+
+
+@weakly
+def older_name_in(code: CodeType) -> Optional[str]:
+    """The older name that a function mentions; None if it mentions the new one."""
+    every = list(all_within(code))
+    if any(mentions(each, NEW) or NEW in each.co_varnames[: each.co_argcount] for each in every):
+        return None
+    return next((name for name in OLD if any(mentions(each, name) for each in every)), None)
+
+
+@FIX.recognises
+def returns_the_new_name(function: ast.AST) -> bool:
+    """The dict has ``cache``."""
+    return "model_inputs['cache'] = cache" in ast.unparse(function)

@@ -1,0 +1,32 @@
+"""Code that looks for ``past_key_values`` among the prepared inputs, in a step with a cache."""
+
+from __future__ import annotations
+
+import sys
+
+from hotfix.names.cache_names import looks_for
+from hotfix.names.prepared_inputs_without_past_key_values import NEW, caller_of, older_name_in
+from hotfix.trigger import Call, Trigger
+
+TRIGGER = Trigger(
+    "prepared-inputs-without-past-key-values",
+    when="code of the program's, or PEFT's prompt learning, looks for past_key_values among the prepared inputs",
+    wrong="each step is taken for the first one, or a prefix is lost",
+    while_repaired=False,  # the function is wrapped then
+)
+
+
+@TRIGGER.strikes("transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation")
+def finds_no_past(call: Call) -> bool:
+    """It gets a cache, and returns it to such code."""
+    if call[NEW] is None:
+        return False
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") != "transformers.generation.utils":
+        frame = frame.f_back
+    caller = caller_of(frame.f_back)  # of the function itself
+    old = None if caller is None else older_name_in(caller.f_code)
+    if caller is None or old is None or not looks_for(old, caller.f_code):
+        return False
+    settings = getattr(caller.f_locals.get("self"), "active_peft_config", None)
+    return bool(getattr(settings, "is_prompt_learning", True))  # PEFT's other methods do not need it
