@@ -472,7 +472,8 @@ def decide(releases: list[Release], module: str, name: str, last: int, number: i
         return _of_another(here, origin)
     if origin.place != (module, name) and here.defines(origin.place) and _is_plain(here, origin.place):
         return Decision("alias", ":".join(origin.place))
-    if origin.place != (module, name) and ":".join(origin.place) in here.restored:
+    places = {":".join(origin.place), ":".join(origin.module.rpartition(".")[::2])}  # of itself, of its module
+    if origin.place != (module, name) and not places.isdisjoint(here.restored):
         return Decision("alias", ":".join(origin.place))
     if origin.conditional:
         return Decision("", "conditional")
@@ -802,7 +803,7 @@ def restored_by_fixes(release: Optional[Version] = None) -> frozenset[str]:
 # ---------------------------------------------------------------------------------------------------------------------
 # Below: the users of such names.
 
-JUDGED = ("4.57.6", "5.0.0", "5.23.0")
+JUDGED = ("4.57.6", "5.0.0", "5.23.0", "5.24.0")
 
 
 def counted(folder: Path) -> dict[str, Any]:
