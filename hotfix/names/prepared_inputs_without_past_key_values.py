@@ -7,9 +7,9 @@ Symptom   Silent: text of a prompt-tuned model (PEFT) that differs from earlier 
 Cause     5.24.0 returns the cache as ``cache``. The library's models still take the old name; the dict lacks it.
 Releases  5.24.0
 Upstream  not repaired
-Here      Code that was not written in transformers, knows ``past_key_values``, and has no word of ``cache``, gets a
-          dict that answers for the old name as well: it reads, sets and removes ``cache``. Models that look for
-          ``cache`` in the dict themselves return it as it is.
+Here      A function that was not written in transformers, looks for ``past_key_values`` in a dict, and has no word of
+          ``cache``, gets a dict that answers for the old name as well: it reads, sets and removes ``cache``. Three
+          models of the library's look for ``cache`` in the dict themselves, and return it as it is.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from typing import Any, Callable, Optional
 
 from hotfix._support.memo import weakly
 from hotfix.fix import Fix
-from hotfix.names.cache_names import all_within, mentions
+from hotfix.names.cache_names import all_within, looks_for, mentions, parameters_of
 
 FIX = Fix(
     title="PEFT's prompt tuning and code of your own find no past_key_values among the prepared inputs",
     kind="silent",
-    everyone="only code that knows past_key_values and not cache; the dict has what it had, and one more name for it",
+    everyone="only code that looks for past_key_values and does not know cache; the dict has the same items",
     errors=("KeyError: 'past_key_values'",),
     prefilter="prepare_inputs_for_generation",
 )
@@ -41,8 +41,8 @@ def by_both_names(original: Callable[..., Any]) -> Callable[..., Any]:
     """Let the dict answer for the name that the caller knows."""
 
     @wraps(original)
-    def prepare(self: Any, *args: Any, **kwargs: Any) -> Any:
-        inputs = original(self, *args, **kwargs)
+    def prepare(*args: Any, **kwargs: Any) -> Any:
+        inputs = original(*args, **kwargs)
         if type(inputs) is dict and NEW in inputs and inputs.keys().isdisjoint(OLD):
             caller = caller_of(sys._getframe(1))
             old = None if caller is None else older_name_in(caller.f_code)
@@ -64,6 +64,9 @@ class Inputs(dict[str, Any]):
     def __init__(self, inputs: Any = (), old: str = OLD[0]) -> None:
         super().__init__(inputs)
         self._old = old
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
 
     def _key(self, key: Any) -> Any:
         return NEW if key == self._old else key
@@ -124,11 +127,12 @@ def caller_of(frame: Any) -> Optional[Any]:
 
 @weakly
 def older_name_in(code: CodeType) -> Optional[str]:
-    """The older name that a function mentions; None if it mentions the new one."""
+    """The older name that a function looks for in a dict; None if it mentions the new one."""
     every = list(all_within(code))
-    if any(mentions(each, NEW) or NEW in each.co_varnames[: each.co_argcount] for each in every):
+    is_an_override = code.co_name == "prepare_inputs_for_generation"
+    if any(mentions(each, NEW) for each in every) or (is_an_override and NEW in parameters_of(code)):
         return None
-    return next((name for name in OLD if any(mentions(each, name) for each in every)), None)
+    return next((name for name in OLD if any(looks_for(name, each) for each in every)), None)
 
 
 @FIX.recognises

@@ -215,7 +215,9 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "5.24.0": (
         LATER,
         {
-            "own-attention-without-the-cache": "transformers.generation.utils:GenerationMixin._validate_model_kwargs",
+            "own-attention-without-the-cache": (
+                "transformers.generation.utils:GenerationMixin._prepare_cache_for_generation"
+            ),
             "own-forward-with-past-key-values": "transformers.generation.utils:GenerationMixin._validate_model_kwargs",
             "prepared-inputs-without-past-key-values": (
                 "transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from hotfix.names.cache_names import looks_for
 from hotfix.names.prepared_inputs_without_past_key_values import NEW, caller_of, older_name_in
 from hotfix.trigger import Call, Trigger
 
@@ -25,8 +24,7 @@ def finds_no_past(call: Call) -> bool:
     while frame.f_back is not None and frame.f_globals.get("__name__") != "transformers.generation.utils":
         frame = frame.f_back
     caller = caller_of(frame.f_back)  # of the function itself
-    old = None if caller is None else older_name_in(caller.f_code)
-    if caller is None or old is None or not looks_for(old, caller.f_code):
+    if caller is None or older_name_in(caller.f_code) is None:
         return False
     settings = getattr(caller.f_locals.get("self"), "active_peft_config", None)
     return bool(getattr(settings, "is_prompt_learning", True))  # PEFT's other methods do not need it

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tools.testbed.run import run
@@ -127,7 +129,71 @@ print(compiled(ids, Counting(config=model.config)).sum().item())
 """
 
 
-@pytest.mark.parametrize("program", [STRICT, OUTPUTS, CACHES], ids=["forwards", "outputs", "caches"])
+PEFT = """
+import torch
+from peft import LoraConfig, PrefixTuningConfig, PromptTuningConfig, get_peft_model
+from transformers import LlamaConfig, LlamaForCausalLM, set_seed
+
+small = dict(vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)
+ids = torch.tensor([[1, 5, 7, 9], [2, 8, 6, 4]])
+for kind, options in (
+    (PromptTuningConfig, dict(num_virtual_tokens=3)),
+    (PrefixTuningConfig, dict(num_virtual_tokens=3)),
+    (LoraConfig, dict(init_lora_weights=False, target_modules=["q_proj"])),
+):
+    set_seed(0)
+    model = get_peft_model(LlamaForCausalLM(LlamaConfig(**small)), kind(task_type="CAUSAL_LM", **options)).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.ndim > 1:
+                weight.mul_(20)
+    for ways in (dict(), dict(num_beams=2)):
+        said = dict(max_new_tokens=6, do_sample=False, pad_token_id=0, eos_token_id=39, **ways)
+        print(model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), **said).tolist())
+"""
+
+
+def test_prompt_learning_of_peft_computes_what_5_23_computes(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PEFT, encoding="utf-8")
+    here: dict[str, Any] = {"flash_attn": None, "extras": ["peft==0.21.2", "accelerate==1.15.0"]}
+    before = run(path, hotfix=False, transformers="5.23.0", **here).require()
+    repaired = run(path, hotfix=True, transformers="5.24.0", **here).require()
+    assert len(before.stdout.splitlines()) == 6
+    assert repaired.stdout == before.stdout
+    assert run(path, hotfix=False, transformers="5.24.0", **here).stdout != before.stdout
+
+
+PREPARED = """
+import copy, pickle
+import torch
+from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
+
+small = dict(vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)
+model = LlamaForCausalLM(LlamaConfig(**small)).eval()
+ids = torch.tensor([[1, 5, 7, 9]])
+
+def step(cache):
+    inputs = model.prepare_inputs_for_generation(ids, past_key_values=cache, use_cache=True)
+    print("past_key_values" in inputs, inputs.get("past_key_values") is cache, inputs["past_key_values"] is cache)
+    inputs["past_key_values"] = other = DynamicCache(config=model.config)
+    model(**inputs)
+    print(other.get_seq_length(), cache.get_seq_length(), len(inputs), len({**inputs}), len(copy.copy(inputs)))
+    print(inputs.setdefault("past_key_values", 3) is other, type(pickle.loads(pickle.dumps(inputs))).__name__)
+    inputs.update(past_key_values=cache)
+    print(inputs.pop("past_key_values") is cache, inputs.pop("past_key_values", 5), "past_key_values" in inputs)
+    try:
+        inputs["past_key_values"]
+    except KeyError as error:
+        print(error)
+
+step(DynamicCache(config=model.config))
+"""
+
+
+@pytest.mark.parametrize(
+    "program", [STRICT, OUTPUTS, CACHES, PREPARED], ids=["forwards", "outputs", "caches", "inputs"]
+)
 def test_it_computes_what_5_23_computes(program, tmp_path):
     path = tmp_path / "program.py"
     path.write_text(program, encoding="utf-8")
