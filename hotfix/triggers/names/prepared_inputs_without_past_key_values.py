@@ -27,4 +27,6 @@ def finds_no_past(call: Call) -> bool:
     if caller is None or older_name_in(caller.f_code) is None:
         return False
     settings = getattr(caller.f_locals.get("self"), "active_peft_config", None)
-    return bool(getattr(settings, "is_prompt_learning", True))  # PEFT's other methods do not need it
+    if settings is not None:
+        return bool(settings.is_prompt_learning)  # PEFT's other methods do not need it
+    return bool(call[NEW].get_seq_length())  # an empty one is taken for none
