@@ -7,9 +7,10 @@ Symptom   Silent: text of a prompt-tuned model (PEFT) that differs from earlier 
 Cause     5.24.0 returns the cache as ``cache``. The library's models still take the old name; the dict lacks it.
 Releases  5.24.0
 Upstream  not repaired
-Here      A function that was not written in transformers, looks for ``past_key_values`` in a dict, and has no word of
-          ``cache``, gets a dict that answers for the old name as well: it reads, sets and removes ``cache``. Three
-          models of the library's look for ``cache`` in the dict themselves, and return it as it is.
+Here      A method of this name that was not written in transformers, looks for ``past_key_values`` in a dict, and has
+          no word of ``cache``, gets a dict that answers for the old name as well: it reads, sets and removes
+          ``cache``. Loops of one's own get what the release returns, and so do subclasses of three models that look
+          for ``cache`` in the dict themselves.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from hotfix.names.cache_names import all_within, looks_for, mentions, parameters
 FIX = Fix(
     title="PEFT's prompt tuning and code of your own find no past_key_values among the prepared inputs",
     kind="silent",
-    everyone="only code that looks for past_key_values and does not know cache; the dict has the same items",
+    everyone="only an override that looks for past_key_values and does not know cache; the dict has the same items",
     errors=("KeyError: 'past_key_values'",),
     prefilter="prepare_inputs_for_generation",
 )
 
 OLD = ("past_key_values", "cache_params")
 NEW = "cache"
+NAME = "prepare_inputs_for_generation"
 
 
 @FIX.wraps(("transformers.generation.utils:GenerationMixin.prepare_inputs_for_generation", ">=5.24.0,<=5.24.0"))
@@ -104,9 +106,9 @@ class Inputs(dict[str, Any]):
 
 
 def caller_of(frame: Any) -> Optional[Any]:
-    """The frame of the program that asked for the inputs.
+    """The frame of the method of the program's that asked for the inputs.
 
-    None if it is the library's loop, or a model of the library's that looks for ``cache`` in the dict.
+    None if it is a loop, or a model of the library's that looks for ``cache`` in the dict.
 
     Args:
         frame: the frame that called the library's function.
@@ -115,12 +117,10 @@ def caller_of(frame: Any) -> Optional[Any]:
         module = str(frame.f_globals.get("__name__"))
         if module.startswith("transformers."):
             # its wrappers, and the methods of its models, which call the general one
-            if frame.f_code.co_name not in ("wrapped_func", "prepare_inputs_for_generation") or mentions(
-                frame.f_code, NEW
-            ):
+            if frame.f_code.co_name not in ("wrapped_func", NAME) or mentions(frame.f_code, NEW):
                 return None
         elif not module.startswith("hotfix.") or module.startswith("hotfix.proofs."):  # those stand for programs
-            return frame
+            return frame if frame.f_code.co_name == NAME else None
         frame = frame.f_back
     return None
 
@@ -129,8 +129,7 @@ def caller_of(frame: Any) -> Optional[Any]:
 def older_name_in(code: CodeType) -> Optional[str]:
     """The older name that a function looks for in a dict; None if it mentions the new one."""
     every = list(all_within(code))
-    is_an_override = code.co_name == "prepare_inputs_for_generation"
-    if any(mentions(each, NEW) for each in every) or (is_an_override and NEW in parameters_of(code)):
+    if any(mentions(each, NEW) or NEW in parameters_of(each) for each in every):
         return None
     return next((name for name in OLD if any(looks_for(name, each) for each in every)), None)
 

@@ -170,24 +170,26 @@ import torch
 from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM
 
 small = dict(vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2)
-model = LlamaForCausalLM(LlamaConfig(**small)).eval()
 ids = torch.tensor([[1, 5, 7, 9]])
 
-def step(cache):
-    inputs = model.prepare_inputs_for_generation(ids, past_key_values=cache, use_cache=True)
-    print("past_key_values" in inputs, inputs.get("past_key_values") is cache, inputs["past_key_values"] is cache)
-    inputs["past_key_values"] = other = DynamicCache(config=model.config)
-    model(**inputs)
-    print(other.get_seq_length(), cache.get_seq_length(), len(inputs), len({**inputs}), len(copy.copy(inputs)))
-    print(inputs.setdefault("past_key_values", 3) is other, type(pickle.loads(pickle.dumps(inputs))).__name__)
-    inputs.update(past_key_values=cache)
-    print(inputs.pop("past_key_values") is cache, inputs.pop("past_key_values", 5), "past_key_values" in inputs)
-    try:
-        inputs["past_key_values"]
-    except KeyError as error:
-        print(error)
+class Own(LlamaForCausalLM):
+    def prepare_inputs_for_generation(self, input_ids, past_key_values=None, **kwargs):
+        past = past_key_values
+        inputs = super().prepare_inputs_for_generation(input_ids, past_key_values=past, **kwargs)
+        print("past_key_values" in inputs, inputs.get("past_key_values") is past, inputs["past_key_values"] is past)
+        inputs["past_key_values"] = other = DynamicCache(config=self.config)
+        self(**inputs)
+        print(other.get_seq_length(), past.get_seq_length(), len(inputs), len({**inputs}), len(copy.copy(inputs)))
+        print(inputs.setdefault("past_key_values", 3) is other, type(pickle.loads(pickle.dumps(inputs))).__name__)
+        inputs.update(past_key_values=past)
+        print(inputs.pop("past_key_values") is past, inputs.pop("past_key_values", 5), "past_key_values" in inputs)
+        try:
+            inputs["past_key_values"]
+        except KeyError as error:
+            print(error)
 
-step(DynamicCache(config=model.config))
+model = Own(LlamaConfig(**small)).eval()
+model.prepare_inputs_for_generation(ids, past_key_values=DynamicCache(config=model.config), use_cache=True)
 """
 
 
