@@ -41,6 +41,11 @@ def is_loaded(name: str, code: CodeType) -> bool:
     return is_loaded_here or any(name in inner.co_freevars for inner in all_within(code))
 
 
+def is_stored(name: str, code: CodeType) -> bool:
+    """Whether a function puts something else in a variable."""
+    return any(name in variables(step, "STORE_") for step in steps_of(code))
+
+
 def calls_update(name: str, code: CodeType) -> bool:
     """Whether a function fills the cache in a variable: ``past_key_values.update(…)``."""
     steps = steps_of(code)

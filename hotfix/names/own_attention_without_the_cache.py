@@ -160,12 +160,13 @@ def older_name_used(code: CodeType, new: str) -> Optional[str]:
     old = cache_names.older_name(code, OLDER[new], new)
     if old is None or not code.co_flags & inspect.CO_VARKEYWORDS:
         return old
+    fills, passes_it = cache_names.calls_update(old, code), mentions(code, old)
     others = code.co_varnames[len(cache_names.parameters_of(code)) + bool(code.co_flags & inspect.CO_VARARGS)]
     if not cache_names.is_loaded(others, code):
-        return old
-    fills = cache_names.calls_update(old, code)
-    passes_both = mentions(code, old) and cache_names.passes_keywords_on(code)
-    return None if "super" in code.co_names or passes_both or not fills else old
+        return old if fills or passes_it else None
+    passes_both = passes_it and cache_names.passes_keywords_on(code)
+    replaces = cache_names.is_stored(old, code)  # perhaps by what is in `**kwargs`
+    return None if "super" in code.co_names or passes_both or replaces or not fills else old
 
 
 def translate(parts: Iterable[Part]) -> None:
