@@ -20,7 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
 
 def tokens(testbed: Testbed, name: str, **options: Any) -> torch.Tensor:
-    """What a tiny Llama generates.
+    """The tokens that a tiny Llama generates.
 
     Args:
         testbed: the testbed.

@@ -355,7 +355,7 @@ def model_that_says_how_long(draw: Draw) -> Tensors:
 
 @of("own-attention-without-the-cache")
 def layers_of_several_ages(draw: Draw) -> Tensors:
-    """What a tiny Llama generates, with attentions or layers of one's own that were written to 4.55 or to 5.23."""
+    """The text of a tiny Llama with attentions or layers of one's own that were written to 4.55 or to 5.23."""
     import torch
 
     kind = draw.of("written as", "class", "class", "instance", "layer", "library")
@@ -393,7 +393,7 @@ def models_of_several_ages(draw: Draw) -> Tensors:
 
 @of("prepared-inputs-without-past-key-values")
 def soft_prompts(draw: Draw) -> Tensors:
-    """What a tiny Llama generates, or a subclass that puts a soft prompt before the tokens."""
+    """The text of a tiny Llama, or of a subclass that puts a soft prompt before the tokens."""
     kind = draw.of("model", "Prompted", "Prompted", "Newer", "Passing", "Llama")
     said: dict[str, Any] = {"max_new_tokens": draw.number("tokens to come", 1, 5)}
     said["num_beams"] = draw.number("beams", 1, 2)
