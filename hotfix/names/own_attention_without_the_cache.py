@@ -251,7 +251,7 @@ def put_back(holder: Any, attribute: str) -> None:
     forward = holder.cell_contents if attribute == "cell_contents" else vars(holder).get(attribute)
     function = getattr(forward, "__func__", forward)
     if isinstance(function, FunctionType) and function in _wrappers:
-        original = function.__wrapped__  # type: ignore[attr-defined]
+        original = function.__wrapped__  # type: ignore[attr-defined]  # `wraps` has set it
         setattr(holder, attribute, MethodType(original, forward.__self__) if function is not forward else original)
 
 

@@ -204,3 +204,62 @@ def test_it_computes_what_5_23_computes(program, tmp_path):
     assert before.stdout
     assert repaired.stdout.splitlines() == before.stdout.splitlines()
     assert run(path, hotfix=False, transformers="5.24.0", flash_attn=None).stdout != before.stdout
+
+
+REVERTED = """
+import types
+import hotfix
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+from transformers.models.llama.modeling_llama import LlamaAttention, LlamaDecoderLayer, apply_rotary_pos_emb
+
+def attends(self, hidden_states, position_embeddings, attention_mask, past_key_values=None, **kwargs):
+    shape = hidden_states.shape[:-1]
+    projections = (self.q_proj, self.k_proj, self.v_proj)
+    q, k, v = (each(hidden_states).view(*shape, -1, self.head_dim).transpose(1, 2) for each in projections)
+    q, k = apply_rotary_pos_emb(q, k, *position_embeddings)
+    if past_key_values is not None:
+        k, v = past_key_values.update(k, v, self.layer_idx)
+    out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=q.shape[2] > 1)
+    return self.o_proj(out.transpose(1, 2).reshape(*shape, -1)), None
+
+def layer(self, hidden_states, attention_mask=None, past_key_values=None, position_embeddings=None, **kwargs):
+    own = dict(attention_mask=attention_mask, past_key_values=past_key_values, position_embeddings=position_embeddings)
+    hidden_states = hidden_states + self.self_attn(hidden_states=self.input_layernorm(hidden_states), **own)[0]
+    return hidden_states + self.mlp(self.post_attention_layernorm(hidden_states))
+
+Attention = type("Attention", (LlamaAttention,), {"forward": attends})
+Layer = type("Layer", (LlamaDecoderLayer,), {"forward": layer})
+small = dict(vocab_size=40, hidden_size=16, intermediate_size=16, num_hidden_layers=3, num_attention_heads=2)
+model = LlamaForCausalLM(LlamaConfig(**small)).eval()
+first, second, third = model.model.layers
+first.self_attn.__class__ = Attention
+second.__class__ = Layer
+third.self_attn.forward = types.MethodType(attends, third.self_attn)
+
+def kept():
+    outer = vars(Layer)["forward"]  # from 5.24 on a wrapper of the release
+    cell = outer.__closure__[outer.__code__.co_freevars.index("forward")].cell_contents
+    return Attention.forward, cell, vars(third.self_attn)["forward"].__func__
+
+def say(before):
+    print([one is other for one, other in zip(before, kept())])
+
+before = kept()
+ids = torch.tensor([[1, 5, 7]])
+model.generate(ids, max_new_tokens=1, pad_token_id=0)
+model.generate(ids, max_new_tokens=3, pad_token_id=0, use_cache=False)
+say(before)
+model.generate(ids, max_new_tokens=3, pad_token_id=0)
+say(before)
+hotfix.revert()
+say(before)
+"""
+
+
+def test_the_parts_of_a_model_are_changed_for_a_cache_alone_and_put_back(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(REVERTED, encoding="utf-8")
+    env = {"HOTFIX_OPTIN": "own-attention-without-the-cache"}
+    result = run(path, hotfix=True, transformers="5.24.0", flash_attn=None, env=env).require()
+    assert result.stdout.splitlines() == [str([True] * 3), str([False] * 3), str([True] * 3)]
