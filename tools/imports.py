@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CHILD = Path(__file__).with_name("imports_child.py")
 RESULTS = ROOT / "docs" / "data" / "imports.json"
 PAGE = ROOT / "docs" / "imports.md"
-RELEASES = ("5.0.0", "5.23.0")
+RELEASES = ("5.0.0", "5.24.0")
 
 _DATA = ("datasets", "pyarrow==19.0.1")
 

@@ -620,7 +620,7 @@ def page(changes: list[Change], releases: Mapping[Version, Release], rows: list[
         "`python -m tools.signatures` reads this from the wheels and writes this page and the table",
         "`docs/data/signatures.txt`, a line for each change.",
         "",
-        "With HOTFIX_OPTIN=removed-names, two adapters act where a call would raise a TypeError:",
+        "Two adapters act where a call would raise a TypeError:",
         "`parameters-removed` omits an argument that the",
         "function has lost, `parameters-newer` one that an override does not take. An argument is omitted only if it",
         "has a value that changes nothing.",

@@ -144,75 +144,125 @@ def is_handled(
     """
     if not _SUPPORTED:
         return True
-    is_inside = bool(library)
-    errors: set[Error] = {error}
-    is_near, is_executed, is_caught, is_read = True, False, False, False
-    is_import = of_module or issubclass(error, ImportError)
-    below: Optional[types.FrameType] = None
-    first: Optional[types.FrameType] = None
+    ascent = _Ascent(error, of_module, library)
     while frame is not None:
-        if (library or is_near) and _is_of_repairs(_module(frame)):
-            frame = frame.f_back
-            continue
-        if library:
-            was_inside, is_inside = is_inside, _module(frame).partition(".")[0] in (library, "torch")
-            is_near = is_near or (was_inside and not is_inside)
-        place = (id(frame.f_code), frame.f_lasti, is_near, *errors)
-        if place in _passed and not is_read:
-            is_near, is_executed = _imports(frame) or (is_near and _is_calling(frame)), _is_executed(frame)
-            first, below, frame = first or frame, frame, frame.f_back
-            continue
-        module, function = _module(frame), frame.f_code.co_name
-        if (module, function) in _EXPECTING or (module == "importlib.util" and function == "find_spec"):
+        if ascent.ends_in(frame):
             return True
-        if module == "click.core" and any(kind is not None and has_a_manager(frame, kind) for kind in errors):
+        frame = frame.f_back
+    return False
+
+
+class _Ascent:
+    """An error on its way from the frame that raises it to the outermost one.
+
+    Args:
+        error: as in `is_handled`.
+        of_module: as in `is_handled`.
+        library: as in `is_handled`.
+    """
+
+    def __init__(self, error: type[BaseException], of_module: bool, library: str) -> None:
+        self.error = error
+        self.errors: set[Error] = {error}  # that may arrive at the current frame: handlers raise others
+        self.library = library
+        self.is_import = of_module or issubclass(error, ImportError)
+        self.is_near = True  # any handler of the current frame counts
+        self.is_inside = bool(library)  # the frame below belongs to the library
+        self.is_executed = False  # the frame below is a string that the current one executes
+        self.is_read = False  # the frame below runs because the current one reads an attribute
+        self.is_caught = False  # by a handler that does not count
+        self.first: Optional[types.FrameType] = None
+        self.below: Optional[types.FrameType] = None
+
+    def ends_in(self, frame: types.FrameType) -> bool:
+        """Whether the program is prepared for the error in a frame; otherwise the error goes to the frame above."""
+        module, function = _module(frame), frame.f_code.co_name
+        if (self.library or self.is_near) and _is_of_repairs(module):
+            return False
+        if self.library:
+            was_inside, self.is_inside = self.is_inside, module.partition(".")[0] in (self.library, "torch")
+            self.is_near = self.is_near or (was_inside and not self.is_inside)
+        place = (id(frame.f_code), frame.f_lasti, self.is_near, *self.errors)
+        if place in _passed and not self.is_read:
+            self._leave(frame)
+            return False
+        if self._is_expected_by(frame, module, function):
             return True
         if module in _MACHINERY or (module, "") in _TRANSPARENT or (module, function) in _TRANSPARENT:
             if function == "_handle_fromlist":
-                errors = {_imported(kind) for kind in errors}
-            is_near, is_read, frame = module in _MACHINERY, False, frame.f_back
-            continue
-        how, first = "", first or frame
-        if not is_near and any(kind and issubclass(kind, AttributeError) for kind in errors):
-            how = asker(frame)
-            if how == "probe" or (how == "unknown" and is_read and not _is_of_repairs(module)):
-                return True
-            if how == "plain" and below is not None and _falls_back(below):
-                return True
-            if how == "import":
-                errors = {_imported(kind) for kind in errors}
-        if (module, function) in _RUNNING and _is_failure_expected(frame):
+                self.errors = {_imported(kind) for kind in self.errors}
+            self.is_near, self.is_read = module in _MACHINERY, False
+            return False
+        self.first = self.first or frame
+        how = self._asked_by(frame)
+        if self._is_probe(how, module):
             return True
-        remaining: set[Error] = set()
-        may_stop = (module, function) in _RUNNING
-        is_function = frame.f_code.co_flags & _OPTIMIZED
-        # The library has handlers whose classes depend on what is installed; they are for other errors.
-        names_it = ("named",) if module.partition(".")[0] in _LIBRARIES else ("named", "unknown")
-        for kind in errors:
-            fate = _fate(frame, kind)
-            remaining |= fate.escapes
-            may_stop = may_stop or bool(fate.caught) or fate.is_of_now
-            for how, does in fate.caught:
-                if how == "manager":
-                    counts = is_near and issubclass(error, ImportError)
-                elif is_near or how in names_it or (is_executed and (fate.answers or does == "instead")):
-                    counts = True
-                else:
-                    has_else = does == "instead" and is_import and _is_of_the_program(frame, first)
-                    counts = not is_caught and (not is_function or does == "nothing" or has_else)
-                if counts:
-                    return True
-                remaining.add(kind)
-            is_caught = is_caught or not (fate.escapes or ("manager", "reports") in fate.caught)
-        if any(kind and kind.__name__ in _SKIPPING for kind in remaining):
+        if how == "import":
+            self.errors = {_imported(kind) for kind in self.errors}
+        is_test = (module, function) in _RUNNING
+        if is_test and _is_failure_expected(frame):
+            return True
+        remaining, is_free = self._beyond_handlers(frame, module)
+        if remaining is None or any(kind and kind.__name__ in _SKIPPING for kind in remaining):
             return True
         # A property, and the function of a repair above it: C code may have called it, to see whether it has a value.
-        is_read = _is_reader(frame) or (is_read and _is_of_repairs(module))
-        if not may_stop and not is_read and how != "plain" and remaining == set(place[3:]):
+        self.is_read = _is_reader(frame) or (self.is_read and _is_of_repairs(module))
+        if is_free and not is_test and not self.is_read and how != "plain" and remaining == set(place[3:]):
             _passed.add(place)
-        is_near, is_executed = _imports(frame) or (is_near and _is_calling(frame)), _is_executed(frame)
-        errors, below, frame = remaining, frame, frame.f_back
-    return False
+        self.errors = remaining
+        self._leave(frame)
+        return False
+
+    def _leave(self, frame: types.FrameType) -> None:
+        self.is_near = _imports(frame) or (self.is_near and _is_calling(frame))
+        self.is_executed = _is_executed(frame)
+        self.first, self.below = self.first or frame, frame
+
+    def _is_expected_by(self, frame: types.FrameType, module: str, function: str) -> bool:
+        """Whether a frame is of a function that is called to see whether there is an error."""
+        if (module, function) in _EXPECTING or (module, function) == ("importlib.util", "find_spec"):
+            return True
+        return module == "click.core" and any(kind is not None and has_a_manager(frame, kind) for kind in self.errors)
+
+    def _asked_by(self, frame: types.FrameType) -> str:
+        """How a frame asks for an attribute, see `asker`; empty if it is not asked here."""
+        if self.is_near or not any(kind and issubclass(kind, AttributeError) for kind in self.errors):
+            return ""
+        return asker(frame)
+
+    def _is_probe(self, how: str, module: str) -> bool:
+        """Whether a frame that asks in this way goes on without the attribute."""
+        if how == "unknown":
+            return self.is_read and not _is_of_repairs(module)
+        return how == "probe" or (how == "plain" and self.below is not None and _falls_back(self.below))
+
+    def _beyond_handlers(self, frame: types.FrameType, module: str) -> tuple[Optional[set[Error]], bool]:
+        """The errors that leave a frame, and whether it has no handler for them; None if a handler counts."""
+        remaining: set[Error] = set()
+        is_free = True
+        for kind in self.errors:
+            fate = _fate(frame, kind)
+            if any(self._counts(how, does, fate, frame, module) for how, does in fate.caught):
+                return None, False
+            remaining |= {*fate.escapes, kind} if fate.caught else fate.escapes
+            is_free = is_free and not fate.caught and not fate.is_of_now
+            self.is_caught = self.is_caught or not (fate.escapes or ("manager", "reports") in fate.caught)
+        return remaining, is_free
+
+    def _counts(self, how: str, does: str, fate: Fate, frame: types.FrameType, module: str) -> bool:
+        """Whether a handler shows that the program is prepared."""
+        if how == "manager":
+            return self.is_near and issubclass(self.error, ImportError)
+        if self.is_near or (self.is_executed and (fate.answers or does == "instead")):
+            return True
+        # The library has handlers whose classes depend on what is installed; they are for other errors.
+        if how == "named" or (how == "unknown" and module.partition(".")[0] not in _LIBRARIES):
+            return True
+        if self.is_caught:
+            return False
+        if does == "nothing" or not frame.f_code.co_flags & _OPTIMIZED:
+            return True
+        return does == "instead" and self.is_import and _is_of_the_program(frame, self.first or frame)
 
 
 def handles(error: type[BaseException], frame: types.FrameType) -> bool:
