@@ -285,69 +285,100 @@ def make(
         left_alone: why repairs left calls alone, by id of the fix.
         restored: the names that the process received, by ``module:qualname``.
     """
-
-    def of(entry: Entry) -> list[tuple[Target, list[Outcome]]]:
-        """The recorded or predicted outcomes of a fix, target by target."""
-        disabled = None
-        if entry.id not in on:
-            disabled = switches.disabled(entry.id, entry.kind, entry.optin, entry.group) or off
-        fix = entry.load()
-        pairs = []
-        for target in fix.targets:
-            seen = [outcome for (id, name), outcome in happened.items() if id == fix.id and _is(target, name)]
-            pairs.append((target, seen or [_foretold_or_failed(fix, target, disabled, switches, catalogue)]))
-        return pairs
-
-    def outcomes_of(entry: Entry) -> list[Outcome]:
+    moment = _Moment(catalogue, switches, happened, on, off)
+    known: dict[str, list[Outcome]] = {}
+    patches: list[str] = []
+    for entry in moment.at_work():
         try:
-            if entry.id not in touched and _has_nothing_to_do(entry, catalogue):
-                idle = _idle(entry, switches, off if entry.id not in on else "")
-                if idle is not None:
-                    return idle
-            return [outcome for _, outcomes in of(entry) for outcome in outcomes]
-        except Exception as error:
-            reason = f"The fix cannot be loaded: {described(error)}"
-            return [Outcome(entry.id, key, Verdict.UNKNOWN, State.FAILED, False, reason) for key in entry.targets]
-
-    at_work: dict[str, list[Outcome]] = {}
-    patches = []
-    touched = {id for id, _ in happened}
-    for entry in catalogue.entries.values():
-        if entry.id not in on or (entry.id not in touched and _has_nothing_to_do(entry, catalogue)):
+            pairs = moment.pairs(entry)
+        except Exception:  # `_Moment.outcomes` reports it
+            known[entry.id] = moment.outcomes(entry)
             continue
-        try:
-            pairs = of(entry)
-        except Exception:  # `outcomes_of` reports it
-            at_work[entry.id] = outcomes_of(entry)
-            continue
-        at_work[entry.id] = [outcome for _, outcomes in pairs for outcome in outcomes]
-        fix = entry.load()
-        for target, now in pairs:
-            if "*" in target.module:
-                # Which modules a pattern matches is known only at import. Ready and repaired count the same.
-                settled = all(outcome.verdict not in (Verdict.UNKNOWN, Verdict.FOREIGN) for outcome in now)
-                if (
-                    settled
-                    and not switches.observes
-                    and not any(outcome.state in (State.DISABLED, State.FAILED) for outcome in now)
-                ):
-                    patches.append(f"{fix.id} {target} - {cure_digest(fix, entry.module)}")
-                continue
-            repaired = [outcome for outcome in now if outcome.state in (State.APPLIED, State.PENDING)]
-            cure = cure_digest(fix, entry.module) if repaired else ""
-            patches += [f"{fix.id} {outcome.target} {outcome.source} {cure}" for outcome in repaired]
-    packages = {name: str(version) for name in PACKAGES if (version := installed.version(name))}
+        known[entry.id] = [outcome for _, outcomes in pairs for outcome in outcomes]
+        patches += _patches(entry, pairs, switches.observes)
     patches.sort()
 
     def every() -> Iterator[Outcome]:
         for entry in catalogue.entries.values():
-            yield from at_work.get(entry.id) or outcomes_of(entry)
+            yield from known.get(entry.id) or moment.outcomes(entry)
 
-    unexamined = tuple(_unexamined((outcome for outcomes in at_work.values() for outcome in outcomes), catalogue))
-    digest, mode = patch_set_digest(patches), switches.mode
-    entries = catalogue.entries
-    happened_here = counted, mode, dict(left_alone), dict(restored)
-    return Report(_Later(every), packages, digest, tuple(patches), entries, unexamined, *happened_here)
+    return Report(
+        _Later(every),
+        {name: str(version) for name in PACKAGES if (version := installed.version(name))},
+        patch_set_digest(patches),
+        tuple(patches),
+        catalogue.entries,
+        tuple(_unexamined((outcome for outcomes in known.values() for outcome in outcomes), catalogue)),
+        counted,
+        switches.mode,
+        dict(left_alone),
+        dict(restored),
+    )
+
+
+class _Moment:
+    """What is known at the moment of a report; the arguments are those of `make`."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        switches: Policy,
+        happened: Mapping[tuple[str, str], Outcome],
+        on: Collection[str],
+        off: str,
+    ) -> None:
+        self.catalogue, self.switches, self.happened, self.on, self.off = catalogue, switches, happened, on, off
+        self._touched = {id for id, _ in happened}
+
+    def at_work(self) -> Iterator[Entry]:
+        """The selected fixes that have something to do."""
+        return (each for each in self.catalogue.entries.values() if each.id in self.on and not self._is_idle(each))
+
+    def pairs(self, entry: Entry) -> list[tuple[Target, list[Outcome]]]:
+        """The targets of a fix, each with its recorded outcomes, or with the predicted one."""
+        disabled = None
+        if entry.id not in self.on:
+            disabled = self.switches.disabled(entry.id, entry.kind, entry.optin, entry.group) or self.off
+        fix = entry.load()
+        pairs = []
+        for target in fix.targets:
+            seen = [outcome for (id, name), outcome in self.happened.items() if id == fix.id and _is(target, name)]
+            expected = seen or [_foretold_or_failed(fix, target, disabled, self.switches, self.catalogue)]
+            pairs.append((target, expected))
+        return pairs
+
+    def outcomes(self, entry: Entry) -> list[Outcome]:
+        """All outcomes of a fix, also if it has nothing to do or cannot be loaded."""
+        try:
+            if self._is_idle(entry):
+                idle = _idle(entry, self.switches, self.off if entry.id not in self.on else "")
+                if idle is not None:
+                    return idle
+            return [outcome for _, outcomes in self.pairs(entry) for outcome in outcomes]
+        except Exception as error:
+            reason = f"The fix cannot be loaded: {described(error)}"
+            return [Outcome(entry.id, key, Verdict.UNKNOWN, State.FAILED, False, reason) for key in entry.targets]
+
+    def _is_idle(self, entry: Entry) -> bool:
+        return entry.id not in self._touched and _has_nothing_to_do(entry, self.catalogue)
+
+
+def _patches(entry: Entry, pairs: list[tuple[Target, list[Outcome]]], observes: bool) -> Iterator[str]:
+    """The lines of a fix in the patch set: what it changes, and with which cure."""
+    fix = entry.load()
+    for target, outcomes in pairs:
+        if "*" in target.module:
+            # Which modules a pattern matches is known only at import. Ready and repaired count the same.
+            unsettled = any(
+                outcome.verdict in (Verdict.UNKNOWN, Verdict.FOREIGN) or outcome.state in (State.DISABLED, State.FAILED)
+                for outcome in outcomes
+            )
+            if not (unsettled or observes):
+                yield f"{fix.id} {target} - {cure_digest(fix, entry.module)}"
+            continue
+        repaired = [outcome for outcome in outcomes if outcome.state in (State.APPLIED, State.PENDING)]
+        cure = cure_digest(fix, entry.module) if repaired else ""
+        yield from (f"{fix.id} {outcome.target} {outcome.source} {cure}" for outcome in repaired)
 
 
 @memo
