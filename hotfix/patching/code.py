@@ -24,7 +24,7 @@ from ..errors import Refusal
 from ..fix import ALWAYS, Condition, Target
 from ..pattern import Rewrite
 from ..versions import source
-from . import binding, conditional, scope
+from . import binding, conditional, placing, scope
 
 
 def replacement_code(
@@ -96,6 +96,7 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
         raise Refusal(f"a wrapper must be a plain function, not {type(wrapper).__name__}")
     if isinstance(original, types.FunctionType) and not _takes_anything(wrapper) and shape(wrapper) != shape(original):
         raise Refusal(f"the signature is {inspect.signature(original)}, the wrapper's {inspect.signature(wrapper)}")
+    placing.register(wrapper)
     if condition.pieces:
         wrapper = _under(condition, original, wrapper, library)
     below = vars(wrapper).get("__wrapped__", original)

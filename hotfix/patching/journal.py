@@ -21,7 +21,7 @@ from .._support.locks import Lock
 from .._support.words import parts
 from ..errors import Refusal
 from ..fix import Addition, Fix, Target
-from . import asked, binding, code, compiled, live, presence, scope
+from . import asked, binding, code, compiled, live, placing, presence, scope
 
 
 class Stranded(NamedTuple):
@@ -421,6 +421,7 @@ class _Wrapping:
         _record_places(self.site, self.steps, steps, wanted, live.below_descriptor(wanted))
         others, self.site.others = self.site.others, None  # as it was before the first change
         self.installed, self.ours, self.steps = wanted, ours, steps
+        (placing.put if steps else placing.take_out)(self, live.layers(self.original)[:-1])
         if self.is_defined_here():
             held = live.rebind_at_home(present, wanted, others)
             self.is_complete = held is not None
