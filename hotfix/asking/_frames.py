@@ -24,6 +24,8 @@ _TRANSPARENT = {
 }
 # Functions that call `forward` for a frame that calls the module.
 _CALLING = {("accelerate.hooks", "new_forward"), ("transformers.modeling_layers", "__call__")}
+# Functions of the library whose failure programs expect: a broad handler around their call counts.
+_LOADING = {"from_pretrained", "save_pretrained"}
 _NOT_CALLING = "torch.utils._contextlib"  # it is also around `generate`, which loops of servers call
 # Functions that expect an error whose class is not in the code.
 _EXPECTING = {
@@ -129,7 +131,8 @@ def is_handled(
 
     In this frame any handler counts; if torch calls it as the ``forward`` of a module, in the frame that calls the
     module. Further up, a handler counts if it names the error or is in module-level code. A broad handler in a function
-    further up does not count, unless it is silent, or it is the program's own and supplies a substitute for the import.
+    further up does not count, unless it is silent, or it is the program's own and supplies a substitute for the import,
+    or for what ``from_pretrained`` loads.
 
     Args:
         error: the class of the error.
@@ -170,6 +173,7 @@ class _Ascent:
         self.is_inside = bool(library)  # the frame below belongs to the library
         self.is_executed = False  # the frame below is a string that the current one executes
         self.is_read = False  # the frame below runs because the current one reads an attribute
+        self.is_loading = False  # the frame below is the library's, and loads or saves files for the current one
         self.is_caught = False  # by a handler that does not count
         self.first: Optional[types.FrameType] = None
         self.below: Optional[types.FrameType] = None
@@ -215,7 +219,7 @@ class _Ascent:
 
     def _leave(self, frame: types.FrameType) -> None:
         self.is_near = _imports(frame) or (self.is_near and _is_calling(frame))
-        self.is_executed = _is_executed(frame)
+        self.is_executed, self.is_loading = _is_executed(frame), _is_loading(frame, self.is_loading)
         self.first, self.below = self.first or frame, frame
 
     def _is_expected_by(self, frame: types.FrameType, module: str, function: str) -> bool:
@@ -255,6 +259,8 @@ class _Ascent:
             return self.is_near and issubclass(self.error, ImportError)
         if self.is_near or (self.is_executed and (fate.answers or does == "instead")):
             return True
+        if self.is_loading and does in ("instead", "nothing") and module.partition(".")[0] not in _LIBRARIES:
+            return True
         # The library has handlers whose classes depend on what is installed; they are for other errors.
         if how == "named" or (how == "unknown" and module.partition(".")[0] not in _LIBRARIES):
             return True
@@ -280,6 +286,14 @@ def _is_calling(frame: types.FrameType) -> bool:
     module = _module(frame)
     is_torch = module.partition(".")[0] == "torch" and module != _NOT_CALLING
     return is_torch or (module, frame.f_code.co_name) in _CALLING
+
+
+def _is_loading(frame: types.FrameType, is_below: bool) -> bool:
+    """Whether a frame loads or saves files for the one above it, also if a repair is between them."""
+    module = _module(frame)
+    if module.partition(".")[0] == "transformers":
+        return frame.f_code.co_name in _LOADING
+    return is_below and _is_of_repairs(module)
 
 
 def _imports(frame: types.FrameType) -> bool:
