@@ -75,7 +75,7 @@ def built(cls: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     """
     if cls.__module__.partition(".")[0] == "transformers" or quantizer is not None:
         return cls(config, *args, **kwargs)
-    spare = copy.deepcopy(config)  # the first attempt may change it
+    spare = _copied(config)  # the first attempt may change it
     try:
         return cls(config, *args, **kwargs)
     except (RuntimeError, TypeError) as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
@@ -88,6 +88,19 @@ def built(cls: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
             raise _hotfix_error from None
     _on_the_cpu[id(model)] = model
     return model
+
+
+def _copied(config: Any) -> Any:
+    """A copy of a configuration; the configuration itself if its class makes copies in its own way."""
+    import torch
+
+    if hasattr(type(config), "__deepcopy__"):
+        return config
+    try:
+        with torch.device("cpu"):
+            return copy.deepcopy(config)
+    except Exception:  # of an attribute of the program's
+        return config
 
 
 @FIX.wraps((_MOVES, ">=5.0.0,<=5.24.0"))

@@ -49,6 +49,7 @@ FIX.edits(
 FIX.edits(
     ("transformers.models.llama.modeling_llama:LlamaAttention._init_rope", RELEASES),
     fingerprint_of=("LlamaAttention",),
+    on_error=("KeyError: 'type'", "ValueError: Unknown RoPE scaling type llama3"),
     old="""
         if self.config.rope_scaling is None:
             *__UNSCALED

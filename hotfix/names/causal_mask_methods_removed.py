@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Optional
 
 from hotfix.fix import Fix
@@ -101,7 +102,8 @@ def update_causal_mask(
     if window is not None and past and past + queries > window and (longest or _slides(past_key_values)):
         raise Gone(f"The cache of {type(self).__name__} has dropped keys, and hotfix cannot tell which. {_INSTEAD}")
     if how == "sdpa" and not longest and not output_attentions:
-        facts: dict[str, Any] = {"past_key_values_length": past, "sliding_window": window, "is_training": self.training}
+        length = getattr(self.config, "sliding_window", None)  # also if it is not in use
+        facts: dict[str, Any] = {"past_key_values_length": past, "sliding_window": length, "is_training": self.training}
         if _converter()._ignore_causal_mask_sdpa(attention_mask, inputs_embeds=input_tensor, **facts):
             return None
     keys = longest or (attention_mask.shape[-1] if is_mask else past + queries)
@@ -174,10 +176,10 @@ def _slides(cache: Any) -> bool:
 
 
 def _converter() -> Any:
-    """The release's class that knows when torch's attention needs a mask; ours, if it is gone."""
-    return getattr(sys.modules.get("transformers.modeling_attn_mask_utils"), "AttentionMaskConverter", None) or (
-        attention_masks.AttentionMaskConverter
-    )
+    """The class that knows when torch's attention needs a mask: the release's before 5.0, ours after that."""
+    if hasattr(sys.modules["transformers.utils.import_utils"], "is_tracing"):
+        return attention_masks.AttentionMaskConverter
+    return import_module("transformers.modeling_attn_mask_utils").AttentionMaskConverter
 
 
 def _masked(

@@ -49,7 +49,9 @@ def around(cls: Any, fix: str, behaviour: Behaviour, outer: bool = False) -> Non
         # `generate()` reads its signature, which stays that of the original.
         @functools.wraps(original)
         def prepare(self: Any, *args: Any, **kwargs: Any) -> Any:
-            call = functools.partial(original, self)
+            # A method that the class inherits may be replaced later.
+            inherits = changed.own is _MISSING
+            call: Any = getattr(super(cls, self), _NAME) if inherits else functools.partial(original, self)
             for behaviour in [*changed.behaviours.values(), *changed.outer.values()]:
                 call = functools.partial(behaviour, self, call)
             return call(*args, **kwargs)

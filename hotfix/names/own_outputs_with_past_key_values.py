@@ -8,7 +8,7 @@ Cause     5.24.0 renames the field of its own classes to ``cache``, and translat
 Releases  5.24.0
 Upstream  not repaired
 Here      In such a class the old name stays, as in 5.23.0; ``outputs["cache"]``, which ``generate()`` of 5.24.0 reads,
-          gives the same value. The same holds for ``cache_params``. Other classes are left alone.
+          and ``outputs.cache`` give the same value. The same holds for ``cache_params``. Other classes are left alone.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ def with_a_constructor_of_its_own(original: Callable[..., None]) -> Callable[...
         type.__setattr__(cls, name, value)
         if old not in vars(cls):  # a field without a default: the property of the base class has no setter
             type.__setattr__(cls, old, None)
+        if NEW not in vars(cls):
+            type.__setattr__(cls, NEW, _another_name_of(old))
 
     return __setattr__
 
@@ -71,6 +73,11 @@ def translates_in_every_class(function: ast.FunctionDef) -> bool:
     if function.name == "__setattr__":
         return "_rename_kwargs_for_bc" in text
     return function.name == "_replace_old_cache_name" and "fields" not in text
+
+
+def _another_name_of(old: str) -> property:
+    """The property ``cache`` of a class that keeps the cache by its old name."""
+    return property(lambda output: getattr(output, old), lambda output, value: setattr(output, old, value))
 
 
 def _old(names: Any) -> Optional[str]:

@@ -9,7 +9,8 @@ Releases  5.3.0 and later
 Upstream  not changed back
 Here      The pair of a missing package is false where the program would crash: in an ``if`` whose block begins with
           imports, one of them of this package, and no handler around it. Everywhere else it is true, as in the
-          release; it can be unpacked, indexed and compared as before, and pickle makes a tuple of it.
+          release; it can be unpacked, indexed and compared as before, and pickle makes a tuple of it. Code that neither
+          tests nor returns the answer, and does not keep it as ``…available``, gets the release's tuple.
           ``v5-is-package-available-tuple``, if it is asked for, makes it false for everybody.
 """
 
@@ -40,6 +41,7 @@ FIX = Fix(
 
 _TESTS = ("POP_JUMP_IF_FALSE", "POP_JUMP_FORWARD_IF_FALSE")
 _IMPORTING = {"IMPORT_NAME", "IMPORT_FROM", "STORE_NAME", "STORE_GLOBAL", "STORE_FAST", "POP_TOP", "LOAD_CONST"}
+_EMPTY = ("CACHE", "NOP", "TO_BOOL", "EXTENDED_ARG")
 _IMPORTING |= {"NOP", "EXTENDED_ARG", "CACHE", "SWAP", "ROT_TWO", "LOAD_SMALL_INT"}
 
 
@@ -57,7 +59,10 @@ def false_before_an_import(original: Callable[..., Any]) -> Callable[..., Any]:
     def _is_package_available(pkg_name: str, return_version: bool = False) -> Any:
         answer = original(pkg_name, return_version)
         is_missing = type(answer) is tuple and not return_version and not answer[0]
-        return _pair(pkg_name, answer) if is_missing and not asked.is_compiling() else answer
+        if not is_missing or asked.is_compiling():
+            return answer
+        frame = sys._getframe(1)
+        return _pair(pkg_name, answer) if _is_for_a_test(frame.f_code, frame.f_lasti) else answer
 
     return _is_package_available
 
@@ -102,6 +107,22 @@ def _would_end(frame: types.FrameType, package: str) -> bool:
         return False
     later: Any = _Later(frame, at)
     return not asking.is_handled(ModuleNotFoundError, later, of_module=True)
+
+
+@lru_cache(maxsize=256)
+def _is_for_a_test(code: types.CodeType, at: int) -> bool:
+    """Whether code asks only to test the answer: in an ``if``, to return it, or for a name that ends in ``available``.
+
+    Args:
+        code: the code that calls the function.
+        at: the place of the call.
+    """
+    steps = [step for step in dis.get_instructions(code) if step.offset > at and step.opname not in _EMPTY]
+    if not steps:
+        return False
+    name = str(steps[0].argval)
+    is_kept = steps[0].opname in ("STORE_NAME", "STORE_GLOBAL", "STORE_FAST") and name.endswith("available")
+    return is_kept or steps[0].opname in ("RETURN_VALUE", *_TESTS)
 
 
 @lru_cache(maxsize=256)

@@ -27,7 +27,7 @@ import numbers
 import types
 import uuid
 from collections.abc import Mapping
-from operator import index
+from operator import index, is_
 from typing import Any, Optional
 from weakref import WeakKeyDictionary
 
@@ -162,10 +162,11 @@ def _copied(value: Any, known: _Known) -> Any:
         return value
     if id(value) in known:
         return known[id(value)][1]
-    if kind in (set, frozenset) and _SAFE.issuperset(map(type, value)):
-        return value  # a copy might have another order
     if kind in (tuple, set, frozenset):
-        made = kind(plain(part, known) for part in value)
+        parts = [plain(part, known) for part in value]
+        if all(map(is_, parts, value)):
+            return value  # the copy of a set might have another order
+        made = kind(parts)
     elif kind in (list, dict, collections.OrderedDict, collections.defaultdict):
         made = collections.defaultdict(value.default_factory) if kind is collections.defaultdict else kind()
         known.unfilled.append((made, value))
@@ -191,8 +192,9 @@ def _wrapped(value: Any, known: _Known) -> Any:
     for base, content in _BASES:
         if isinstance(value, base):
             kind = _kind_of(type(value), base)
+            named = {"fold": getattr(value, "fold", 0)} if base is datetime.datetime else {}
             try:
-                made = base.__new__(kind, *content(value, known))
+                made = base.__new__(kind, *content(value, known), **named)
             except (TypeError, ValueError):  # a date without a day
                 break
             vars(made).update(_value=value, _known=known)
@@ -217,6 +219,7 @@ _BASES: tuple[tuple[type, Any], ...] = (
     (int, lambda value, known: (int.__int__(value),)),
     (datetime.datetime, _time),
     (datetime.date, _date),
+    (datetime.timedelta, lambda value, known: (value.days, value.seconds, value.microseconds)),
     (list, lambda value, known: ()),
     (dict, lambda value, known: ()),
     (tuple, lambda value, known: ([plain(part, known) for part in tuple.__iter__(value)],)),
@@ -335,6 +338,8 @@ def _kind_of(kind: type, base: type) -> type:
         own: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
         own.update((name, method) for name, method in _OPERATORS.items() if _defines(kind, known, name))
         own["__hash__"] = None if kind.__hash__ is None else _hash
+        if issubclass(base, _DATES):
+            own.update((name, _operator(name)) for name in _OF_DATES if hasattr(base, name))
         if issubclass(kind, Mapping):
             own.update((name, _operator(name)) for name in _OF_MAPPINGS if _defines(kind, known, name))
         made[base] = types.new_class(kind.__name__, tuple(bases), exec_body=lambda namespace: namespace.update(own))
@@ -350,8 +355,9 @@ def _defines(kind: type, base: type, name: str) -> bool:
 def _operator(name: str) -> Any:
     """A special method that calls that of the object, and makes its result plain."""
 
-    def operator(self: Any, *given: Any) -> Any:
-        result = getattr(type(self._value), name)(self._value, *map(_raw, given))
+    def operator(self: Any, *given: Any, **named: Any) -> Any:
+        arguments = {keyword: _raw(value) for keyword, value in named.items()}
+        result = getattr(type(self._value), name)(self._value, *map(_raw, given), **arguments)
         return result if result is NotImplemented else plain(result, self._known)
 
     return operator
@@ -382,6 +388,13 @@ _OPERATORS: dict[str, Any] = {
     "__reversed__": _over(reversed),
 }
 _OF_MAPPINGS = ("get", "items", "keys", "values")
+_DATES = (datetime.date, datetime.timedelta)
+_OF_DATES = (
+    *("__add__", "__radd__", "__sub__", "__rsub__", "astimezone", "ctime", "date", "dst", "isocalendar", "isoformat"),
+    *("isoweekday", "replace", "strftime", "time", "timestamp", "timetuple", "timetz", "toordinal", "total_seconds"),
+    *("tzname", "utcoffset", "utctimetuple", "weekday"),
+)
+"""Methods of dates and durations, which write nothing. Those of the object run: it may have more than its copy."""
 
 _SAFE = frozenset(
     (

@@ -52,7 +52,18 @@ FIX.edits(
     new=("int(round(height * (current_width / width), 7))", "int(round(width * (current_height / height), 7))"),
     beside="int(round(original_height * scale_factor, 7))",  # the model rounds
     fingerprint_of=(_ONEVISION, _MODEL.format("llava_onevision")),
+    when=f"import {__name__} as ours\nours.is_for_the_library()",
 )
+
+
+def is_for_the_library() -> bool:
+    """Whether LLaVA-OneVision's model, as far as it is loaded, rounds: nothing has replaced its functions."""
+    module = sys.modules.get("transformers.models.llava_onevision.modeling_llava_onevision")
+    if module is None:
+        return True
+    packs = getattr(module, "LlavaOnevisionForConditionalGeneration", None)
+    functions = getattr(module, "unpad_image", None), getattr(packs, "pack_image_features", None)
+    return all(getattr(function, "__module__", None) == module.__name__ for function in functions)
 
 
 def is_expanded() -> bool:

@@ -12,7 +12,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(
-    raises="AttributeError: 'Own' object has no attribute '(_update_causal_mask|_prepare_4d_causal_attention_mask_with)",
+    raises="AttributeError: 'Own' object has no attribute '_(update_causal_mask|prepare_4d_causal_attention_mask)",
     packages={"flash-attn": None},
     oracles={"*": "4.52.4"},
 )
