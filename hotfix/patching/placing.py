@@ -2,7 +2,7 @@
 
 A decorator of the library, such as the one for renamed arguments, warns with ``stacklevel=2``: at the place of its
 caller. With a wrapper of ours around it, that would be a file of hotfix, and filters by module would not apply. So the
-module of such a decorator gets a stand-in for `warnings` that does not count our frames, until the wrapper is removed.
+module of such a decorator gets a substitute for `warnings` that leaves our frames out, until the wrapper is removed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Optional
 _HERE = __name__.removesuffix(".patching.placing")  # another name if hotfix is vendored
 _NAME = "warnings"
 
-_users: dict[int, set[int]] = {}  # wrapped objects, by the namespace that has the stand-in
+_users: dict[int, set[int]] = {}  # wrapped objects, by the namespace that has the substitute
 _wrappers: dict[int, types.CodeType] = {}  # those of plugins, too; by identity, since equal code may be of other files
 
 
@@ -26,25 +26,25 @@ def register(wrapper: types.FunctionType) -> None:
 
 
 def put(user: object, layers: Iterable[Any]) -> None:
-    """Give the modules of decorators the stand-in.
+    """Give the modules of decorators the substitute.
 
     Args:
-        user: stands for the wrapper that needs it, until `take_out`.
+        user: identifies the wrapper that needs it, until `take_out`.
         layers: the decorators below the wrapper.
     """
     for names in _namespaces(layers):
         if names.get(_NAME) is warnings:
-            names[_NAME] = _stand_in
-        if names.get(_NAME) is _stand_in:
+            names[_NAME] = _substitute
+        if names.get(_NAME) is _substitute:
             _users.setdefault(id(names), set()).add(id(user))
 
 
 def take_out(user: object, layers: Iterable[Any]) -> None:
-    """Give the modules back what they had, unless another wrapper needs the stand-in; the arguments are as in `put`."""
+    """Give the modules back what they had, unless another wrapper needs the substitute; arguments as in `put`."""
     for names in _namespaces(layers):
         users = _users.get(id(names), set())
         users.discard(id(user))
-        if not users and names.get(_NAME) is _stand_in:
+        if not users and names.get(_NAME) is _substitute:
             names[_NAME] = warnings
 
 
@@ -53,7 +53,7 @@ def _namespaces(layers: Iterable[Any]) -> list[dict[str, Any]]:
     return [function.__globals__ for function in functions if {_NAME, "warn"} <= {*function.__code__.co_names}]
 
 
-class _StandIn(types.ModuleType):
+class _Substitute(types.ModuleType):
     """`warnings`, except that its `warn` does not count the frames of hotfix."""
 
     def warn(self, message: Any, category: Any = None, stacklevel: int = 1, *args: Any, **kwargs: Any) -> None:
@@ -63,7 +63,7 @@ class _StandIn(types.ModuleType):
         return getattr(warnings, name)
 
 
-_stand_in = _StandIn(_NAME, warnings.__doc__)
+_substitute = _Substitute(_NAME, warnings.__doc__)
 
 
 def _of_ours(frame: Optional[types.FrameType], level: int) -> int:

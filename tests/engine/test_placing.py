@@ -120,5 +120,5 @@ def test_a_module_with_another_object_under_the_name_keeps_it(lab: Lab) -> None:
 def test_more_levels_than_frames_are_no_error() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        placing._stand_in.warn("far away", UserWarning, stacklevel=10_000)
+        placing._substitute.warn("far away", UserWarning, stacklevel=10_000)
     assert [str(warning.message) for warning in caught] == ["far away"]
