@@ -74,7 +74,8 @@ def with_the_number(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def new_tokens(model: Any, given: dict[str, Any]) -> Optional[int]:
     """How many tokens are not in the cache; None if the program or the release says so, or if it cannot be known."""
-    cache, mask, ids = cache_of(given), given.get("attention_mask"), given.get("input_ids")
+    cache, mask = cache_of(given), given.get("attention_mask")
+    ids: Any = given.get("input_ids")
     if cache is None or mask is None or given.get("next_sequence_length") is not None:
         return None
     if given.get("inputs_embeds") is not None or model.config.is_encoder_decoder:
@@ -127,7 +128,8 @@ def continues(cache: Any, ids: Any, length: int) -> bool:
 
 def remember(given: dict[str, Any]) -> None:
     """Keep the tokens of a call as long as its cache lives; ``generate()`` says how many are new, and is left out."""
-    cache, ids = cache_of(given), given.get("input_ids")
+    cache = cache_of(given)
+    ids: Any = given.get("input_ids")
     if getattr(ids, "ndim", 0) != 2 or not hasattr(cache, "get_seq_length"):
         return
     if given.get("next_sequence_length") is None:
