@@ -8,7 +8,8 @@ Upstream  fixed in 4.56.1
 Here      They are read in either case, if the call has one of them, and only for the model: 4.56.1 passes the dtype to
           processors too, which keep it in the files that they save. Equal to 4.56.1 in all else, except for a call with
           another dtype in ``model_kwargs``: 4.56.1 refuses it, here that one still counts. A call without either
-          argument loads in float32, as before; 4.56.1 uses the dtype of the checkpoint. A class that the program has
+          argument loads in float32, as before; 4.56.1 uses the dtype of the checkpoint. So does a call with anything
+          that is neither a dtype, nor the name of one, nor "auto"; 4.56.1 raises an error. A class that the program has
           registered, with a ``from_pretrained`` of its own, is called as before.
 """
 
@@ -111,4 +112,7 @@ def chosen(call: Mapping[str, Any]) -> Any:
     dtype = call.get("dtype", "auto")
     if dtype == "auto":
         dtype = call.get("torch_dtype") or call.get("dtype")
-    return getattr(torch, dtype, dtype) if isinstance(dtype, str) else dtype
+    if dtype == "auto":
+        return dtype
+    dtype = getattr(torch, dtype, None) if isinstance(dtype, str) else dtype
+    return dtype if isinstance(dtype, torch.dtype) else None

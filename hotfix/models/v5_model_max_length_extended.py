@@ -8,7 +8,8 @@ Releases  5.0.0 to 5.2.0
 Upstream  fixed in 5.3.0
 Here      Only the library's default is extended by the prompt, as in 5.3.0. With ``max_new_tokens`` nothing changes. A
           length that the program itself has set is extended, as in the release: it may have been made shorter by the
-          prompt. A prompt that is already as long as ``max_length`` is continued as in the release; 5.3.0 refuses it.
+          prompt. If the first length that it sets is the file's, and not above 256, it cannot be distinguished from the
+          file's. A prompt that is already as long as ``max_length`` is continued as in the release; 5.3.0 refuses it.
           A ``max_length`` beyond the positions that the model has ends there, as in the release.
 """
 
@@ -93,5 +94,8 @@ def is_of_the_file(config: Any) -> bool:
     """Whether the ``max_length`` of a generation configuration is that of the file that it was loaded from."""
     mark = getattr(config, "_original_object_hash", None)
     if isinstance(mark, _Loaded):
-        return bool(mark.max_length == config.max_length)
+        # The very object: a program may set an equal number. After another number the length is the program's for good.
+        if mark.max_length is not config.max_length:
+            mark.max_length = None
+        return mark.max_length is not None
     return mark is not None and mark == hash(config)

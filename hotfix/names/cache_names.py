@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 from collections.abc import Iterator
 from types import CodeType
 from typing import Optional
@@ -69,6 +70,69 @@ def looks_for(key: str, code: CodeType) -> bool:
 def passes_keywords_on(code: CodeType) -> bool:
     """Whether a function calls anything with ``**`` beside other keywords."""
     return any(step.opname == "DICT_MERGE" for step in steps_of(code))
+
+
+def lets_keywords_go(code: CodeType) -> bool:
+    """Whether a function may pass its ``**kwargs`` on as a whole, and with them an argument that it does not know.
+
+    Reading single items, or asking whether there are any, passes nothing on.
+    """
+    if not code.co_flags & inspect.CO_VARKEYWORDS:
+        return False
+    name = code.co_varnames[len(parameters_of(code)) + bool(code.co_flags & inspect.CO_VARARGS)]
+    if any(name in inner.co_freevars for inner in all_within(code)):
+        return True
+    steps = steps_of(code)
+    return any(
+        name in variables(step, "LOAD_")[:-1] or (name in variables(step, "LOAD_") and not _reads_an_item(after, last))
+        for step, after, last in zip(steps, steps[1:], [*steps[2:], steps[-1]])
+    )
+
+
+def _reads_an_item(after: dis.Instruction, last: dis.Instruction) -> bool:
+    """Whether the instructions after the load of a dict read, set or remove one item, or test the dict."""
+    if after.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        return after.argval in ("get", "pop", "setdefault", "keys")
+    if after.opname == "LOAD_CONST":
+        return "SUBSCR" in last.opname or last.opname == "BINARY_OP"
+    return any(kind in after.opname for kind in ("CONTAINS_OP", "JUMP", "TO_BOOL", "UNARY_NOT"))
+
+
+def cuts(code: CodeType) -> bool:
+    """Whether a function slices anything, as in ``ids[:, -1:]``."""
+    return any(
+        "SLICE" in step.opname or isinstance(step.argval, slice) or _has_a_slice(step) for step in steps_of(code)
+    )
+
+
+def _has_a_slice(step: dis.Instruction) -> bool:
+    return isinstance(step.argval, tuple) and any(isinstance(each, slice) for each in step.argval)  # Python 3.14
+
+
+def uses_otherwise(key: str, code: CodeType) -> bool:
+    """Whether a function asks if a key is not in a dict, or has its name for anything but an item of a dict.
+
+    Such as a key of a new dict, or a comparison: ``{key: value}``, ``each != key``. The keyword of a call is neither.
+    """
+    steps = steps_of(code)
+    for number, step in enumerate(steps[:-2]):
+        if step.opname != "LOAD_CONST" or step.argval != key:
+            continue
+        after, last = steps[number + 1 : number + 3]
+        if "CONTAINS_OP" in last.opname and last.arg == 1:
+            return True
+        is_item = "SUBSCR" in after.opname or after.opname == "BINARY_OP" or "CONTAINS_OP" in last.opname
+        is_looked_up = steps[number - 1].argval in ("get", "pop", "setdefault")
+        if not is_item and not is_looked_up and not _is_keyword(steps[number + 1 :]):
+            return True
+    return False
+
+
+def _is_keyword(steps: list[dis.Instruction]) -> bool:
+    """Whether the instructions after a constant make it a keyword of a call that has ``**`` as well."""
+    ends = ("DICT_MERGE", "DICT_UPDATE", "BINARY_OP", "COMPARE_OP", "RETURN_VALUE")
+    end = next((step.opname for step in steps if step.opname in ends or "STORE_" in step.opname), "")
+    return end == "DICT_MERGE"
 
 
 def steps_of(code: CodeType) -> list[dis.Instruction]:

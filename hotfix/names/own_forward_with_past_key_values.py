@@ -13,8 +13,9 @@ Here      Such a model gets the cache by the name that its ``forward`` has, ``pa
           in 5.23.0. That is so if ``forward`` was not written in transformers, reads an argument of the old name, and
           has no word of the new one, and if the library prepares the inputs. A ``prepare_inputs_for_generation`` of
           this kind gets it with ``inputs_embeds`` alone: with tokens, which it passes all again, it is right, if slow.
-          A model with a ``__call__`` or a hook of its own, which may translate, is left alone; so is a strict
-          ``forward`` if the program handles the TypeError.
+          A ``forward`` that passes its ``**kwargs`` on passes the cache on with them, and is left alone: it may only
+          log or refuse the old name. So is a model with a ``__call__`` or a hook of its own, which may translate, and a
+          strict ``forward`` if the program handles the TypeError.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
 from hotfix.names import overrides
-from hotfix.names.cache_names import older_name
+from hotfix.names.cache_names import lets_keywords_go, older_name
 
 FIX = Fix(
     title="generate() passes `cache` to a forward of your own that takes `past_key_values`, and the text is nonsense",
@@ -85,14 +86,18 @@ def by_the_older_name(model: Any, prepare: Callable[..., Any], /, *args: Any, **
 
 def name_of_the_cache(model: Any) -> Optional[str]:
     """The older name by which a model's own ``forward`` reads a cache; None if it knows the new one, or if in doubt."""
-    code = _code(model.forward) if overrides.reaches_forward(model) else None
-    return None if code is None else older_name(code, OLD, NEW)
+    return _name_in(_code(model.forward)) if overrides.reaches_forward(model) else None
 
 
 def name_in_prepare(model: Any) -> Optional[str]:
     """The same of its ``prepare_inputs_for_generation``; None if that passes its arguments to the library's."""
     code = _code(type(model).prepare_inputs_for_generation)
-    return None if code is None or "super" in code.co_names else older_name(code, OLD, NEW)
+    return None if code is None or "super" in code.co_names else _name_in(code)
+
+
+def _name_in(code: Optional[CodeType]) -> Optional[str]:
+    """The name in a function; None if ``**kwargs`` take the cache on to the next one, as ``super().forward``."""
+    return None if code is None or lets_keywords_go(code) else older_name(code, OLD, NEW)
 
 
 def _code(function: Any) -> Optional[CodeType]:

@@ -8,9 +8,11 @@ Cause     5.24.0 returns the cache as ``cache``. The library's models still take
 Releases  5.24.0
 Upstream  not repaired
 Here      A method of this name that was not written in transformers, looks for ``past_key_values`` in a dict, and has
-          no word of ``cache``, gets a dict that answers for the old name as well: it reads, sets and removes
-          ``cache``. Loops of one's own get what the release returns, and so do subclasses of three models that look
-          for ``cache`` in the dict themselves.
+          no word of ``cache``, gets a dict that answers for the old name as well: it reads and sets ``cache``. Only the
+          name can be removed; ``cache`` stays. Code gets what the release returns if it asks whether the name is
+          absent, makes a dict with it, or slices tensors, unless it is PEFT's: the release has cut them already. Loops
+          of one's own get that too, and so do subclasses of three models that look for ``cache`` in the dict
+          themselves.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any, Callable, Optional
 
 from hotfix._support.memo import weakly
 from hotfix.fix import Fix
-from hotfix.names.cache_names import all_within, looks_for, mentions, parameters_of
+from hotfix.names.cache_names import all_within, cuts, looks_for, mentions, parameters_of, uses_otherwise
 
 FIX = Fix(
     title="PEFT's prompt tuning and code of your own find no past_key_values among the prepared inputs",
@@ -47,7 +49,7 @@ def by_both_names(original: Callable[..., Any]) -> Callable[..., Any]:
         inputs = original(*args, **kwargs)
         if type(inputs) is dict and NEW in inputs and inputs.keys().isdisjoint(OLD):
             caller = caller_of(sys._getframe(1))
-            old = None if caller is None else older_name_in(caller.f_code)
+            old = None if caller is None else older_name_in(caller.f_code, is_peft(caller))
             if old is not None:
                 return Inputs(inputs, old)
         return inputs
@@ -66,12 +68,13 @@ class Inputs(dict[str, Any]):
     def __init__(self, inputs: Any = (), old: str = OLD[0]) -> None:
         super().__init__(inputs)
         self._old = old
+        self._is_removed = False
 
     def __reduce__(self) -> Any:
         return dict, (dict(self),)
 
     def _key(self, key: Any) -> Any:
-        return NEW if key == self._old else key
+        return NEW if key == self._old and not self._is_removed else key
 
     def __contains__(self, key: object) -> bool:
         return super().__contains__(self._key(key))
@@ -82,22 +85,33 @@ class Inputs(dict[str, Any]):
         return super().__getitem__(self._key(key))
 
     def __setitem__(self, key: str, value: Any) -> None:
+        self._is_removed = self._is_removed and key != self._old
         super().__setitem__(self._key(key), value)
 
     def __delitem__(self, key: str) -> None:
-        super().__delitem__(self._key(key))
+        self[key]
+        if key == self._old:
+            self._is_removed = True
+        else:
+            super().__delitem__(key)
 
     def get(self, key: str, default: Any = None) -> Any:
         """As of a dict."""
         return super().get(self._key(key), default)
 
     def pop(self, key: str, *default: Any) -> Any:
-        """As of a dict."""
-        return super().pop(self._key(key), *default)
+        """As of a dict; `cache` stays if the other name is removed, since the release does not have that name."""
+        if key != self._old or key not in self:
+            return super().pop(key, *default)
+        value = self[key]
+        self._is_removed = True
+        return value
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """As of a dict."""
-        return super().setdefault(self._key(key), default)
+        if key not in self:
+            self[key] = default
+        return self[key]
 
     def update(self, *items: Any, **more: Any) -> None:
         """As of a dict."""
@@ -125,13 +139,30 @@ def caller_of(frame: Any) -> Optional[Any]:
     return None
 
 
+def is_peft(frame: Any) -> bool:
+    """Whether the method is PEFT's, which asks for the length of the cache before it cuts the tokens.
+
+    Args:
+        frame: of the method.
+    """
+    return str(frame.f_globals.get("__name__")).startswith("peft.")
+
+
 @weakly
-def older_name_in(code: CodeType) -> Optional[str]:
-    """The older name that a function looks for in a dict; None if it mentions the new one."""
+def older_name_in(code: CodeType, is_known: bool = False) -> Optional[str]:
+    """The older name that a function looks for in a dict; None if it mentions the new one, or may need none.
+
+    Args:
+        code: the code of the function.
+        is_known: whether it is known to compute the same with the name.
+    """
     every = list(all_within(code))
     if any(mentions(each, NEW) or NEW in parameters_of(each) for each in every):
         return None
-    return next((name for name in OLD if any(looks_for(name, each) for each in every)), None)
+    if not is_known and any(cuts(each) for each in every):
+        return None
+    names = (name for name in OLD if any(looks_for(name, each) for each in every))
+    return next((name for name in names if is_known or not any(uses_otherwise(name, each) for each in every)), None)
 
 
 @FIX.recognises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hotfix.names.prepared_inputs_without_past_key_values import NEW, caller_of, older_name_in
+from hotfix.names.prepared_inputs_without_past_key_values import NEW, caller_of, is_peft, older_name_in
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -24,7 +24,7 @@ def finds_no_past(call: Call) -> bool:
     while frame.f_back is not None and frame.f_globals.get("__name__") != "transformers.generation.utils":
         frame = frame.f_back
     caller = caller_of(frame.f_back)  # of the function itself
-    if caller is None or older_name_in(caller.f_code) is None:
+    if caller is None or older_name_in(caller.f_code, is_peft(caller)) is None:
         return False
     settings = getattr(caller.f_locals.get("self"), "active_peft_config", None)
     if settings is not None:
