@@ -8,7 +8,7 @@ Releases  4.36.0 to 4.46.3
 Upstream  text-generation-inference#3247, ms-swift#4358 (transformers 4.47.0 reads it)
 Here      The file is read as the template, as in 4.47.0. A template from the caller takes precedence. So does a
           template in tokenizer_config.json, since no later release writes both. A tokenizer class of your own stays as
-          it is.
+          it is, and so does a folder without a tokenizer.
 """
 
 from __future__ import annotations
@@ -49,13 +49,19 @@ def with_template_among_them(files: dict[str, Any], cls: type, name: str, subfol
     Args:
         files: names of files, by purpose.
         cls: the tokenizer class.
-        name: a folder, or the name of a repository. A folder without the file is read as in the release.
+        name: a folder, or the name of a repository. A folder without the file, or with nothing else, is read as in the
+            release.
         subfolder: of either, or None.
     """
     if KEY in files or not is_of_the_library(cls):
         return files
     folder = Path(name, subfolder or "")
-    return {**files, KEY: FILE} if not folder.is_dir() or (folder / FILE).is_file() else files
+    if folder.is_dir():
+        # Without a file of the tokenizer's own, the release raises an OSError: the template does not count.
+        own = any((folder / file).is_file() for file in files.values() if file)
+        if not own or not (folder / FILE).is_file():
+            return files
+    return {**files, KEY: FILE}
 
 
 @FIX.converts(

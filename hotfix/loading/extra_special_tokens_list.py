@@ -8,9 +8,10 @@ Cause     5.x writes special tokens without a name of their own (for turns, tool
 Releases  4.36.0 to 4.57.6, all that 4.x has
 Upstream  mlx-lm#661, transformers#45376, ms-swift#8352 (the list came with transformers 5.0.0)
 Here      A list goes to `additional_special_tokens` where tokenizer_config.json is read; a dictionary stays. Special
-          tokens are those of 5.x; saved again it is what this release writes. A tokenizer class of your own gets its
-          list under the name that the file gives it, and so does one before 4.47.0 where no 5.x wrote the file. The
-          caller's `extra_special_tokens` take precedence. A program that handles the AttributeError gets it.
+          tokens are those of 5.x; saved again it is what this release writes. Before 4.47.0 the list also stays in
+          `init_kwargs`, where work-arounds read it. A tokenizer class of your own gets its list under the name that the
+          file gives it, and so does one before 4.47.0 where no 5.x wrote the file. The caller's `extra_special_tokens`
+          take precedence. A program that handles the AttributeError gets it.
 """
 
 from __future__ import annotations

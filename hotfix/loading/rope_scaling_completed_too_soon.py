@@ -36,6 +36,9 @@ FIX = Fix(
     prefilter="self.standardize_rope_params()",
 )
 
+_FILLING = ("PRECALL", "CACHE", "TO_BOOL", "NOT_TAKEN", "EXTENDED_ARG", "NOP")
+_ENDS = ("RAISE", "STORE", "RETURN", "JUMP")  # of steps that are done in every case
+
 
 @FIX.wraps(
     ("transformers.modeling_rope_utils:RotaryEmbeddingConfigMixin.standardize_rope_params", "==5.21.0"),
@@ -63,17 +66,33 @@ def once_it_has_its_fields(original: Callable[[Any], None]) -> Callable[[Any], N
 
 
 def _demands_two_fields(validation: Any) -> bool:
-    """Whether a method compares the length of a scaling with 2. A completed one has more, so "at least 2" suits it."""
+    """Whether a method raises, depending on whether a scaling has two fields.
+
+    A completed one has more, so "at least 2" suits it. A method that only branches may suit either.
+    """
     code = getattr(validation, "__code__", None)
     if code is None or "len" not in code.co_names:
         return False
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("PRECALL", "CACHE")]
-    for scaling, call, number, comparison in zip(steps, steps[1:], steps[2:], steps[3:]):
+    steps = [step for step in dis.get_instructions(code) if step.opname not in _FILLING]
+    for place, (scaling, call, number, comparison) in enumerate(zip(steps, steps[1:], steps[2:], steps[3:])):
         if call.opname.startswith("CALL") and number.argval == 2 and comparison.opname == "COMPARE_OP":
             is_equality = any(sign in str(comparison.argval) for sign in ("==", "!="))
-            if is_equality and (scaling.opname.startswith("LOAD_FAST") or scaling.argval == "rope_scaling"):
+            is_scaling = scaling.opname.startswith("LOAD_FAST") or scaling.argval == "rope_scaling"
+            if is_equality and is_scaling and _decides_on_an_error(steps[place + 4 :]):
                 return True
     return False
+
+
+def _decides_on_an_error(steps: list[dis.Instruction]) -> bool:
+    """Whether the first of these steps chooses where to continue, and one of both ways leads straight to a raise."""
+    if not steps or "JUMP" not in steps[0].opname:
+        return False
+    return _raises(steps[1:]) or _raises([step for step in steps if step.offset >= steps[0].argval])
+
+
+def _raises(steps: list[dis.Instruction]) -> bool:
+    ends = (step.opname for step in steps if any(word in step.opname for word in _ENDS))
+    return next(ends, "").startswith("RAISE")
 
 
 @FIX.recognises

@@ -7,11 +7,13 @@ Cause     safetensors takes tensors as they lie in memory, and refuses those wit
 Releases  4.36.0 to 4.44.2
 Upstream  transformers#32422 (fixed in 4.45.0)
 Here      They are copied into one piece for the file, as in 4.45.0; the model stays as it is. A program that handles
-          the error gets it.
+          the error gets it, and one that has put a function of its own in the place of safetensors' ``save_file`` gets
+          the tensors as they are.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from hotfix.fix import Fix
@@ -46,9 +48,13 @@ def in_one_piece(shard: dict[str, Any]) -> dict[str, Any]:
         shard: tensors by name, of any shape and dtype.
 
     Returns:
-        The same object if none needs a copy, or if the program handles the error of safetensors.
+        The same object if none needs a copy, if the program handles the error of safetensors, or if it has replaced
+        the function that writes the file.
     """
     scattered = [name for name, tensor in shard.items() if not getattr(tensor, "is_contiguous", lambda: True)()]
     if not scattered or scope.is_handled_around(FIX.id, ValueError):
+        return shard
+    writes = getattr(sys.modules["transformers.modeling_utils"], "safe_save_file", None)
+    if not scope.is_own(FIX.id, writes, library="safetensors"):
         return shard
     return {**shard, **{name: shard[name].contiguous() for name in scattered}}

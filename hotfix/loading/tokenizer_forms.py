@@ -67,16 +67,17 @@ def tokenizer_class(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[Fin
 
 
 def extra_special_tokens(config: Mapping[str, Any], is_refused: bool = True) -> tuple[dict[str, Any], list[Finding]]:
-    """Move special tokens without a name to ``additional_special_tokens``, as in 4.x.
+    """Add special tokens without a name to ``additional_special_tokens``, as in 4.x.
 
     Args:
         config: content of ``tokenizer_config.json``; it is not changed.
-        is_refused: whether the release refuses every list; a release that does not may have written the list itself.
+        is_refused: whether the release refuses every list. A release that does not may have written the list itself;
+            it keeps the list as well, for programs that read it.
     """
     extra = config.get("extra_special_tokens")
     if not isinstance(extra, (list, tuple)) or not (is_refused or is_of_5x(config)):
         return dict(config), []
-    result = {key: value for key, value in config.items() if key != "extra_special_tokens"}
+    result = {key: value for key, value in config.items() if key != "extra_special_tokens" or not is_refused}
     listed = list(result.get("additional_special_tokens") or [])
     listed += [token for token in extra if token not in listed]
     if listed:

@@ -10,8 +10,12 @@ from typing import Any
 from hotfix._support.memo import weakly
 from hotfix.patching.scope import _reason
 from hotfix.training import _user_code
+from hotfix.training._moved import is_loss_of_moved, leaves_out_the_first, names_labels
 
 _EXTENDING = ("cat", "concat", "concatenate", "hstack", "pad")
+_NARROWING = ("narrow", "narrow_copy", "index_fill", "index_fill_")
+_FIRST = ("0", "[0]", ":1", "0:1")
+_INPUTS = ("input", "decoder")  # of a model, into which a program writes the first token
 _OF_A_TEXT = ("labels", "inputs_embeds")
 
 
@@ -23,17 +27,18 @@ def gives(function: Any, name: str) -> bool:
 
 
 def moves_labels(function: Any) -> bool:
-    """Whether a function of the user's moves labels by one: it has ``labels[..., 1:]``, and cuts predictions as well.
+    """Whether the loss of a function of the user's takes ``labels[..., 1:]`` and no uncut labels, and cuts predictions.
 
-    Labels alone are also cut for other purposes, such as a weight for each change of the label.
+    Labels are also cut for other purposes, such as a metric, or a weight for each change of the label.
     """
     code = getattr(_user_code.function_of(function), "__code__", None)
     return code is not None and _code_moves_labels(code)
 
 
 def may_move_labels(function: Any, owner: Any = None) -> bool:
-    """Whether a function of the user's, or one that it calls, leaves out the first label: ``labels[..., 1:]``.
+    """Whether a function of the user's, or one that it calls, leaves out the first label.
 
+    It has ``labels[..., 1:]`` or ``narrow``, or writes to the first of each row: ``labels[:, 0] = -100``, or a weight.
     Functions of the library are not looked into; `owner` has the methods that may be called.
     """
     return _user_code.is_true_of(function, type(owner), _moves)
@@ -71,6 +76,16 @@ def may_adjust_the_number(function: Any, owner: Any = None) -> bool:
     return _user_code.is_true_of(function, type(owner), _adjusts)
 
 
+def counts_by_itself(function: Any, owner: Any = None) -> bool:
+    """Whether a function of the user's may leave out the first label, or adjusts the number of labels.
+
+    Args:
+        function: a loss, or a method of the Trainer.
+        owner: has the methods that it may call.
+    """
+    return may_move_labels(function, owner) or may_adjust_the_number(function, owner)
+
+
 @weakly
 def _words_given(function: Any) -> frozenset[str]:
     """The texts in a function, among them the names of keyword arguments in its calls."""
@@ -80,43 +95,51 @@ def _words_given(function: Any) -> frozenset[str]:
 
 
 def _moves(function: Any, kind: type) -> bool:
-    return any(_code_leaves_out_the_first(code) for code in _user_code.codes_of(function, kind))
+    return any(map(_code_may_leave_out_the_first, _user_code.codes_of(function, kind)))
+
+
+@functools.cache
+def _code_may_leave_out_the_first(code: types.CodeType) -> bool:
+    definition = _user_code.definition_of(code)
+    return definition is not None and any(map(_may_leave_out_the_first, ast.walk(definition)))
+
+
+def _may_leave_out_the_first(node: ast.AST) -> bool:
+    """Whether a node cuts labels at their beginning, or writes to the first element of each row."""
+    if leaves_out_the_first(node) or _user_code.called_name(node) in _NARROWING:
+        return True
+    writes = isinstance(getattr(node, "ctx", None), ast.Store)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+        node, writes = node.func.value, True  # labels[:, 0].fill_(-100)
+    if not writes or not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+        return False
+    if not node.slice.elts or ast.unparse(node.slice.elts[-1]) not in _FIRST:
+        return False
+    return not any(word in ast.unparse(node.value) for word in _INPUTS)
 
 
 @functools.cache
 def _code_leaves_out_the_first(code: types.CodeType) -> bool:
     definition = _user_code.definition_of(code)
-    return definition is not None and any(map(_leaves_out_the_first, ast.walk(definition)))
+    return definition is not None and any(map(leaves_out_the_first, ast.walk(definition)))
 
 
 @functools.cache
 def _code_moves_labels(code: types.CodeType) -> bool:
     definition = _user_code.definition_of(code)
-    cuts = definition is not None and any(map(_leaves_out_the_last, ast.walk(definition)))
-    return cuts and _code_leaves_out_the_first(code)
-
-
-def _leaves_out_the_first(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Subscript):
+    if definition is None or not any(map(_leaves_out_the_last, ast.walk(definition))):
         return False
-    last = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
-    if not isinstance(last, ast.Slice) or not isinstance(last.lower, ast.Constant) or last.lower.value != 1:
-        return False
-    return _names_labels(node.value)
+    return _code_leaves_out_the_first(code) and is_loss_of_moved(definition)
 
 
 def _leaves_out_the_last(node: ast.AST) -> bool:
     """Whether a node cuts predictions, ``logits[..., :-1, :]``, or has put a label that is ignored behind the last."""
     if isinstance(node, ast.Call) and _user_code.called_name(node) == "pad":
         return any(ast.unparse(argument) in ("(0, 1)", "[0, 1]") for argument in node.args)
-    if not isinstance(node, ast.Subscript) or _names_labels(node.value):
+    if not isinstance(node, ast.Subscript) or names_labels(node.value):
         return False
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     return any(isinstance(part, ast.Slice) and part.upper and ast.unparse(part.upper) == "-1" for part in parts)
-
-
-def _names_labels(node: ast.AST) -> bool:
-    return any(word in ast.unparse(node) for word in ("label", "target"))
 
 
 def _adjusts(function: Any, kind: type) -> bool:
@@ -157,7 +180,7 @@ def _extends(function: Any, kind: type) -> bool:
 def _extends_labels(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
-    return _user_code.called_name(node) in _EXTENDING and _names_labels(node)
+    return _user_code.called_name(node) in _EXTENDING and names_labels(node)
 
 
 def _replaces(function: Any, kind: type) -> bool:

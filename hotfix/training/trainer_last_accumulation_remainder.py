@@ -12,9 +12,9 @@ Here      The last group has the remaining micro-batches, and its step is made a
           run that is given in epochs has more steps than before, and its schedule is as much longer. With ``max_steps``
           there are as many steps as before. The loop has its own plan corrected, so that a copy of its source that
           somebody runs in its place (unsloth) keeps both. Left alone are a run that is resumed from a checkpoint which
-          stock has planned, an overridden ``set_initial_training_values``, a custom schedule,
-          which may be for stock's steps (OneCycleLR, a table), data without a length, and an `IterableDataset`, whose
-          length may be an upper bound.
+          stock has planned, an overridden ``set_initial_training_values``, a custom schedule, which may be for stock's
+          steps (OneCycleLR, a table), a schedule of the library's that the program made for as many steps as stock
+          plans, data without a length, and an `IterableDataset`, whose length may be an upper bound.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def steps_per_epoch(trainer: Any, args: Any, batches: int, resumed_from: Optiona
     if whole != stock and _is_a_stream(trainer):
         scope.leave_alone(FIX.id, f"{type(trainer.train_dataset).__name__} may have fewer samples than its length says")
         return stock
-    if whole != stock and args.max_steps <= 0 and _has_a_schedule(trainer):
+    if whole != stock and args.max_steps <= 0 and _has_a_schedule(trainer, math.ceil(args.num_train_epochs * stock)):
         return stock
     if whole == stock or not resumed_from or not _is_planned_by_stock(args, batches, stock, whole, resumed_from):
         return whole
@@ -136,8 +136,8 @@ def _is_a_stream(trainer: Any) -> bool:
     return isinstance(getattr(trainer, "train_dataset", None), torch.utils.data.IterableDataset)
 
 
-def _has_a_schedule(trainer: Any) -> bool:
-    """Whether the schedule of the learning rate is the user's own: it may be for as many steps as stock makes."""
+def _has_a_schedule(trainer: Any, planned: int) -> bool:
+    """Whether the schedule of the learning rate is the user's own, and may be for the steps that stock has planned."""
     if not all(scope.is_own(FIX.id, trainer, name) for name in ("create_scheduler", "create_optimizer_and_scheduler")):
         return True
     if any(_makes_steps(type(callback)) for callback in trainer.callback_handler.callbacks):
@@ -148,8 +148,20 @@ def _has_a_schedule(trainer: Any) -> bool:
         return False
     made_by = getattr(inner, "lr_lambdas", None)  # the library's are `LambdaLR` with functions of its own
     if made_by and all(scope.is_own(FIX.id, function) for function in made_by):
-        return False
+        if planned not in map(_steps_of, made_by):
+            return False
+        return not scope.leave_alone(FIX.id, "your schedule has as many steps as this release has planned")
     return not scope.leave_alone(FIX.id, f"{type(inner).__name__} may have as many steps as this release has planned")
+
+
+def _steps_of(function: Any) -> Optional[int]:
+    """For how many steps a function of the library's was made: those of `get_cosine_schedule_with_warmup`, or None."""
+    given = getattr(function, "keywords", None) or {}
+    if "num_decay_steps" in given:  # of `get_wsd_schedule`
+        names = ("num_warmup_steps", "num_stable_steps", "num_decay_steps")
+        return sum(int(given.get(name) or 0) for name in names)
+    number = given.get("num_training_steps")
+    return None if number is None else int(number)
 
 
 @weakly

@@ -8,8 +8,9 @@ Releases  5.10.1 to 5.14.1
 Upstream  transformers#46903 (fixed in 5.15.0)
 Here      All labels of an encoder-decoder of the library are counted. Equal to 5.15.0. One with a forward of the
           user's may move its labels: it is counted as before, and so are a ``training_step``, a ``compute_loss``, a
-          ``compute_loss_func`` and a ``loss_function`` that leave the first label out (``labels[..., 1:]``), or call
-          such a function.
+          ``compute_loss_func`` and a ``loss_function`` that leave the first label out (``labels[..., 1:]``,
+          ``labels[:, 0] = -100``, ``narrow``), or call such a function. The same holds where one of the first three
+          corrects the number (``num_items_in_batch + rows``).
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ FIX.edits(
         self._loss_shifts_labels = {_CAUSAL} and not (
             getattr(getattr(model_to_inspect, 'config', None), 'is_encoder_decoder', False)
             and _passed_on.is_library_path('v5-num-items-undercount-seq2seq', model_to_inspect, 'forward')
-            and not _labels.may_move_labels(compute_loss_func)
             and not _labels.may_move_labels(_passed_on.loss_function_of(model_to_inspect))
-            and not _labels.may_move_labels(self.compute_loss, self)
-            and not _labels.may_move_labels(self.training_step, self)
+            and not _labels.counts_by_itself(compute_loss_func)
+            and not _labels.counts_by_itself(self.compute_loss, self)
+            and not _labels.counts_by_itself(self.training_step, self)
         )
     """,
 )
