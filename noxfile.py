@@ -31,7 +31,8 @@ COMING = ("3.14", "3.14t", "3.15")  # tested if installed; not recommended befor
 # and functions, take 10,000 more than four fixes; the functions for masks that 5.24.0 removed 4,000 more than one; the
 # two fixes that read from a function's code by which name it knows the cache 6,000 more than two; the masks of 27
 # classes 6,000 more than one, and conditions that reviews have narrowed, with the places of warnings, 12,000. This is
-# with the evidence of 120 releases. That of 5.24.0, which changed every model, took 7,000 more, and the names it lacks 2,000.
+# with the evidence of 120 releases. That of 5.24.0, which changed every model, took 7,000 more, and the names it lacks
+# 2,000.
 WHEEL_WITHOUT_FIXES = 768_000
 WHEEL_PER_FIX = 4_450
 WHEEL_PER_RELEASE = 9_000
