@@ -35,7 +35,8 @@ def check(file: str, release: str, still_end: Collection[str], folder: Path) -> 
     counts = [sum(line.startswith("runs") for line in every.values()) for every in (stock, armed)]
     page = (HERE.parents[1] / "docs" / "lines.md").read_text("utf-8")
     section = page.partition(f"`tests/working/{file}`")[2].partition("\n## ")[0]
-    assert f"| {release} | {counts[0]} | {counts[1]} |" in section
+    row = f"| {release} | {counts[0]} | {counts[1]} |"
+    assert row in section, f"docs/lines.md has another row than {row!r}"
 
 
 def _differences(stock: dict[str, str], armed: dict[str, str]) -> set[str]:

@@ -66,7 +66,6 @@ STILL_END = {
     "trainer_mod": "FairScale is gone since 4.37",
     "trainer_opt": _MEANING,
     "trainer_parts": "FairScale is gone since 4.37",
-    "update_causal": _CODE,
     "vit": "the model has another layout",
     "vit_attn": _ATTENTIONS,
 }
