@@ -7,12 +7,14 @@ Cause     To 4.30, these buffers were saved. They are not part of the state dict
 Releases  4.36.0 and later (4.31.0, before the releases that are examined)
 Upstream  TOSS#2, transformers#24505; meant, for safetensors
 Here      Where ``load_state_dict`` would crash the program, a key is ignored that has the name of such a buffer and its
-          values. With ``strict=False``, or a handler of the program, the key is unexpected, as in the release.
+          values. With ``strict=False``, a handler of the program, or code of the program's that is called with the
+          unexpected keys (a hook of ``load_state_dict``, an override), the key is unexpected, as in the release.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Optional
 
@@ -67,7 +69,9 @@ def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any) -
     for key in known:
         if key in unexpected:
             frame = _strict_load()
-            if frame is None or scope.is_handled(FIX.id, RuntimeError, frame.f_back):
+            if frame is None or _shows_keys(frame.f_locals.get("self"), order[: order.index(owner)]):
+                return
+            if scope.is_handled(FIX.id, RuntimeError, frame.f_back):
                 return
             unexpected.remove(key)
             asked.note(f"{owner.__module__}:{owner.__qualname__}.position_ids", FIX.id, frame.f_back or frame)
@@ -81,6 +85,18 @@ def _is_saved(module: Any, name: str, state_dict: Any, prefix: str) -> bool:
     with suppress(RuntimeError, NotImplementedError):  # on the meta device there are no values
         return isinstance(saved, torch.Tensor) and buffer is not None and torch.equal(saved.to(buffer), buffer)
     return False
+
+
+def _shows_keys(model: Any, below: Sequence[type]) -> bool:
+    """Whether code of the program's is called with the unexpected keys: a hook of a module, or an override.
+
+    Args:
+        model: whose ``load_state_dict`` runs.
+        below: the classes of the embeddings that may override what the library's own class does.
+    """
+    if any("_load_from_state_dict" in vars(kind) for kind in below):
+        return True
+    return any(getattr(module, "_load_state_dict_post_hooks", None) for module in model.modules())
 
 
 def _strict_load() -> Optional[Any]:

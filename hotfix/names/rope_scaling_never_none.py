@@ -55,8 +55,8 @@ def as_read(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     @wraps(original)
     def rope_scaling(self: Any) -> Any:
         parameters = original(self)
-        if not isinstance(parameters, dict) or "type" in parameters or asked.is_compiling():
-            return parameters
+        if type(parameters) is not dict or "type" in parameters or asked.is_compiling():
+            return parameters  # a dictionary of the program's own class may know more keys than it lists
         return _for_the_reader(parameters, sys._getframe().f_back)
 
     return rope_scaling

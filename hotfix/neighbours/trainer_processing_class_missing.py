@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import sys
 from functools import wraps
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from hotfix.fix import Fix
 from hotfix.patching import asked
@@ -53,7 +53,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
     # No addition: later releases have it as an attribute of the instance, and no release as one of the class.
     cls = getattr(sys.modules.get(original.__module__), "Trainer", None)
     if original.__qualname__ == "Trainer.__init__" and cls is not None and not hasattr(cls, "processing_class"):
-        cls.processing_class = _Processing("processing_class")
+        asked.put_in_class(cls, "processing_class", _Processing("processing_class", property(_tokenizer)))
         _with_it.append(cls)
 
     @wraps(original)
@@ -77,16 +77,21 @@ def initialised_seq2seq(original: Callable[..., None]) -> Callable[..., None]:
     return initialised(original)
 
 
+def _tokenizer(trainer: Any) -> Any:
+    """The tokenizer that a Trainer has now."""
+    if trainer.tokenizer is None:
+        raise AttributeError(f"{type(trainer).__name__!r} object has no attribute 'processing_class'")
+    return trainer.tokenizer
+
+
 class _Processing(asked.Restored):
     """The attribute: no data descriptor, so that what a Trainer or a class of one has itself comes first."""
 
-    def __get__(self, trainer: Any, owner: Optional[type] = None) -> Any:
-        """The tokenizer that the Trainer has now."""
-        tokenizer = None if trainer is None else getattr(trainer, "tokenizer", None)
-        given = trainer is not None and _GIVEN in vars(trainer)
-        if tokenizer is None or not (given or asked.would_end(AttributeError, sys._getframe(1), self.name)):
-            raise asked.missing(trainer, owner or type(trainer), self.name)
-        return tokenizer
+    def __get__(self, trainer: Any, owner: type) -> Any:
+        """The tokenizer, for code that would crash without it or if the Trainer was given it under this name."""
+        if trainer is not None and _GIVEN in vars(trainer) and trainer.tokenizer is not None:
+            return trainer.tokenizer
+        return self.answer(trainer, owner, sys._getframe(1))
 
 
 @FIX.cleans_up
@@ -94,7 +99,7 @@ def take_away() -> None:
     """A Trainer has no such attribute again."""
     for cls in _with_it:
         if isinstance(vars(cls).get("processing_class"), _Processing):
-            del cls.processing_class
+            asked.take_from_class(cls, "processing_class")
     _with_it.clear()
 
 
