@@ -10,26 +10,29 @@ Cause     5.24.0 renames the argument. The library's models still take the old n
 Releases  5.24.0
 Upstream  not repaired
 Here      Such a model gets the cache by the name that its ``forward`` has, ``past_key_values`` or ``cache_params``, as
-          in 5.23.0. That is so if ``forward`` was not written in transformers, reads an argument of the old name, and
-          has no word of the new one, and if the library prepares the inputs. A ``prepare_inputs_for_generation`` of
-          this kind gets it with ``inputs_embeds`` alone: with tokens, which it passes all again, it is right, if slow.
-          A ``forward`` that passes its ``**kwargs`` on passes the cache on with them, and is left alone: it may only
-          log or refuse the old name. So is a model with a ``__call__`` or a hook of its own, which may translate, and a
-          strict ``forward`` if the program handles the TypeError.
+          in 5.23.0. That is so if ``forward`` was not written in transformers, hands an argument of the old name to a
+          call, fills it by ``update``, or puts it into a dict, and has no word of the new one, and if the library
+          prepares the inputs. Code that only tests it, or calculates with it, gets what the release gives it. A
+          ``prepare_inputs_for_generation`` of this kind gets it with ``inputs_embeds`` alone: with tokens, which it
+          passes all again, it is right, if slow. A ``forward`` that passes its ``**kwargs`` on passes the cache on with
+          them, and is left alone: it may only log or refuse the old name. So is a model with a ``__call__`` or a hook
+          of its own, which may translate, and a strict ``forward`` if the program handles the TypeError.
 """
 
 from __future__ import annotations
 
 import ast
+import dis
 import sys
 from copy import copy
 from functools import wraps
 from types import CodeType
 from typing import Any, Callable, Optional
 
+from hotfix._support.memo import weakly
 from hotfix.fix import Fix
 from hotfix.names import overrides
-from hotfix.names.cache_names import lets_keywords_go, older_name
+from hotfix.names.cache_names import all_within, lets_keywords_go, older_name, steps_of
 
 FIX = Fix(
     title="generate() passes `cache` to a forward of your own that takes `past_key_values`, and the text is nonsense",
@@ -97,7 +100,83 @@ def name_in_prepare(model: Any) -> Optional[str]:
 
 def _name_in(code: Optional[CodeType]) -> Optional[str]:
     """The name in a function; None if ``**kwargs`` take the cache on to the next one, as ``super().forward``."""
-    return None if code is None or lets_keywords_go(code) else older_name(code, OLD, NEW)
+    name = None if code is None or lets_keywords_go(code) else older_name(code, OLD, NEW)
+    return name if code is not None and name is not None and hands_on(code, name) else None
+
+
+@weakly
+def hands_on(code: CodeType, name: str) -> bool:
+    """Whether a function gives a variable to a call, or calls its ``update``, or puts it into a dict or a sequence.
+
+    Args:
+        code: the code of the function.
+        name: of the variable; others that it is assigned to count as well.
+    """
+    if any(name in inner.co_freevars for inner in all_within(code)):
+        return True
+    steps = [step for step in steps_of(code) if step.opname not in ("CACHE", "NOP", "RESUME", "KW_NAMES")]
+    names, seen = [name], {name}
+    for each in names:
+        for number, step in enumerate(steps):
+            loaded = _loaded(step)
+            for place, variable in enumerate(loaded):
+                if variable != each or steps[number - 1].argval in _QUESTIONS:
+                    continue
+                end = _taken_by(steps, number + 1, len(loaded) - place)
+                if end is None:
+                    continue
+                if end.opname.startswith(_HANDS_ON) or (end.opname in _READS and end.argval == "update"):
+                    return True
+                if end.opname.startswith("STORE_FAST"):
+                    other = end.argval[0] if isinstance(end.argval, tuple) else end.argval
+                    names += {other} - seen
+                    seen.add(other)
+    return False
+
+
+_QUESTIONS = ("isinstance", "hasattr", "getattr", "print", "len", "type", "id", "bool", "str", "repr")
+_READS = ("LOAD_ATTR", "LOAD_METHOD")
+_HANDS_ON = (
+    *("CALL", "PRECALL", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_TUPLE", "BUILD_LIST"),
+    *("DICT_", "LIST_", "STORE_SUBSCR"),
+)
+
+
+def _loaded(step: dis.Instruction) -> tuple[Any, ...]:
+    """The variables of a function that an instruction loads."""
+    if "LOAD_FAST" not in step.opname and "LOAD_DEREF" not in step.opname:
+        return ()
+    names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+    return names[1:] if step.opname.startswith("STORE_") else names
+
+
+def _taken_by(steps: list[dis.Instruction], number: int, height: int) -> Optional[dis.Instruction]:
+    """The instruction that takes a value off the stack; None if that is not found.
+
+    Args:
+        steps: the instructions.
+        number: the place of the first one with the value on the stack.
+        height: at which place the value is from the top, 1 for the topmost one.
+    """
+    while number < len(steps):
+        step = steps[number]
+        number += 1
+        if step.opname == "JUMP_FORWARD":
+            number = next((place for place, each in enumerate(steps) if each.offset >= step.argval), len(steps))
+            continue
+        effect = dis.stack_effect(step.opcode, step.arg if step.opcode >= dis.HAVE_ARGUMENT else None, jump=False)
+        if step.opname in _READS or step.opname == "STORE_FAST_LOAD_FAST":
+            taken = 1
+        elif step.opname.startswith(("STORE_", "POP_", "DICT_", "LIST_", "DELETE_")):
+            taken = -effect
+        elif step.opname.startswith(("LOAD_", "COPY", "PUSH_", "DUP_", "SWAP", "ROT_")):
+            taken = 0
+        else:
+            taken = 1 - effect
+        if taken >= height:
+            return step
+        height += effect
+    return None
 
 
 def _code(function: Any) -> Optional[CodeType]:

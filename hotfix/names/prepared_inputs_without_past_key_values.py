@@ -10,9 +10,9 @@ Upstream  not repaired
 Here      A method of this name that was not written in transformers, looks for ``past_key_values`` in a dict, and has
           no word of ``cache``, gets a dict that answers for the old name as well: it reads and sets ``cache``. Only the
           name can be removed; ``cache`` stays. Code gets what the release returns if it asks whether the name is
-          absent, makes a dict with it, or slices tensors, unless it is PEFT's: the release has cut them already. Loops
-          of one's own get that too, and so do subclasses of three models that look for ``cache`` in the dict
-          themselves.
+          absent (``not in``, ``not inputs.get(…)``, ``inputs.get(…) is None``), makes a dict with it, or slices
+          tensors, unless it is PEFT's: the release has cut them already. Loops of one's own get that too, and so do
+          subclasses of three models that look for ``cache`` in the dict themselves, and a graph of ``torch.compile``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from typing import Any, Callable, Optional
 
 from hotfix._support.memo import weakly
 from hotfix.fix import Fix
-from hotfix.names.cache_names import all_within, cuts, looks_for, mentions, parameters_of, uses_otherwise
+from hotfix.names.cache_names import all_within, cuts, looks_for, mentions, parameters_of, steps_of, uses_otherwise
+from hotfix.patching import asked
 
 FIX = Fix(
     title="PEFT's prompt tuning and code of your own find no past_key_values among the prepared inputs",
@@ -47,6 +48,8 @@ def by_both_names(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def prepare(*args: Any, **kwargs: Any) -> Any:
         inputs = original(*args, **kwargs)
+        if asked.is_compiling():
+            return inputs
         if type(inputs) is dict and NEW in inputs and inputs.keys().isdisjoint(OLD):
             caller = caller_of(sys._getframe(1))
             old = None if caller is None else older_name_in(caller.f_code, is_peft(caller))
@@ -162,7 +165,35 @@ def older_name_in(code: CodeType, is_known: bool = False) -> Optional[str]:
     if not is_known and any(cuts(each) for each in every):
         return None
     names = (name for name in OLD if any(looks_for(name, each) for each in every))
-    return next((name for name in names if is_known or not any(uses_otherwise(name, each) for each in every)), None)
+    return next((name for name in names if is_known or not any(may_need_none(name, each) for each in every)), None)
+
+
+def may_need_none(key: str, code: CodeType) -> bool:
+    """Whether a function may be right because the key is absent."""
+    return uses_otherwise(key, code) or asks_for_none(key, code)
+
+
+def asks_for_none(key: str, code: CodeType) -> bool:
+    """Whether a function tests ``inputs.get(key) is None``, or ``not inputs.get(key)``.
+
+    Args:
+        key: the key.
+        code: the code of the function.
+    """
+    steps = [step for step in steps_of(code) if step.opname not in ("CACHE", "PRECALL", "TO_BOOL")]
+    for number, step in enumerate(steps):
+        if step.opname != "LOAD_CONST" or step.argval != key or steps[number - 1].argval not in ("get", "pop"):
+            continue
+        calls = [after for after in steps[number + 1 : number + 3] if after.opname.startswith("CALL")]
+        following = steps[steps.index(calls[0], number) + 1 :][:2] if calls else []
+        if not following:
+            continue
+        after, then = following[0], following[-1]
+        if after.opname == "UNARY_NOT" or ("JUMP" in after.opname and after.opname.endswith(("_IF_TRUE", "NOT_NONE"))):
+            return True
+        if after.opname == "LOAD_CONST" and after.argval is None and then.opname == "IS_OP" and then.arg == 0:
+            return True
+    return False
 
 
 @FIX.recognises

@@ -9,21 +9,28 @@ Upstream  not put back
 Here      Tokens that the cache has are left out if nothing says how many are new and the attention mask is exactly as
           long as the tokens: with the cache it would be too short for them. That is so only for the library's own
           ``eager`` and ``sdpa`` attention, which read such a mask; FlashAttention may drop it, and a function of the
-          program's may ignore it. If the tokens do not begin with those of the previous call for this cache, they are
-          a new part of the text, and none is left out. Without a mask, and for encoder-decoder models, all tokens are
+          program's may ignore it. The tokens must begin with those of the previous call for this cache, or with those
+          of the call that made it; otherwise they may be a new part of the text, and none is left out. That is so for a
+          cache that was filled without this method, too. Code gets what the release returns if it does anything with
+          the inputs but pass them on as a whole, or changes other items than these, or crops a cache: it may cut the
+          tokens itself. Without a mask, for encoder-decoder models, and in a graph of ``torch.compile``, all tokens are
           passed, as in the release.
 """
 
 from __future__ import annotations
 
 import ast
+import dis
 import sys
 from functools import wraps
+from types import CodeType
 from typing import Any, Callable, Optional
 from weakref import WeakKeyDictionary
 
+from hotfix._support.memo import weakly
 from hotfix.fix import Fix
-from hotfix.patching import scope
+from hotfix.names.cache_names import steps_of
+from hotfix.patching import asked, scope
 
 _OF_AUDIO = "its tokens are codes of audio, which custom loops do not pass"
 
@@ -47,6 +54,9 @@ FIX = Fix(
 _previous: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """The tokens of the last call for each cache."""
 
+_first: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""The tokens of the last call without a cache, by model: it makes one of them."""
+
 _NAMES = ("input_ids", "next_sequence_length", "past_key_values", "attention_mask", "inputs_embeds")
 
 
@@ -56,13 +66,15 @@ def with_the_number(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(original)
     def prepare(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if asked.is_compiling():
+            return original(self, *args, **kwargs)
         given = {**dict(zip(_NAMES, args)), **kwargs}
         try:
             new = new_tokens(self, given)
         except Exception as error:  # such as of a cache of the program's own
             new = None
             scope.undecided(FIX.id, error)
-        remember(given)
+        remember(self, given)
         if new is None:
             return original(self, *args, **kwargs)
         if len(args) > 1:
@@ -83,9 +95,9 @@ def new_tokens(model: Any, given: dict[str, Any]) -> Optional[int]:
     if getattr(ids, "ndim", 0) != 2 or getattr(mask, "ndim", 0) != 2 or mask.shape != ids.shape:
         return None
     length = int(cache.get_seq_length()) if hasattr(cache, "get_seq_length") else 0
-    if not 0 < length < ids.shape[1] or not reads_masks(model) or not continues(cache, ids, length):
+    if not 0 < length < ids.shape[1] or not reads_masks(model) or not continues(model, cache, ids, length):
         return None
-    return int(ids.shape[1]) - length
+    return int(ids.shape[1]) - length if is_passed_on(sys._getframe(1)) else None
 
 
 def cache_of(given: dict[str, Any]) -> Any:
@@ -110,33 +122,113 @@ def reads_masks(model: Any) -> bool:
     )
 
 
-def continues(cache: Any, ids: Any, length: int) -> bool:
+def continues(model: Any, cache: Any, ids: Any, length: int) -> bool:
     """Whether each row of tokens begins with a row of the previous call for this cache, in any order as by beam search.
 
     Args:
-        cache: the cache; true if its tokens are not known.
+        model: the model.
+        cache: the cache; false if its tokens are not known.
         ids: of shape (batch, tokens).
         length: how many tokens are in the cache.
     """
     before = _previous.get(cache)
     if before is None:
-        return True
+        before = _first.get(model)
+        if before is None or before.shape[1] != length:
+            return False
     length = min(length, before.shape[1])
     rows = before[None, :, :length].to(ids.device) == ids[:, None, :length]
     return bool(rows.all(-1).any(-1).all())
 
 
-def remember(given: dict[str, Any]) -> None:
+def remember(model: Any, given: dict[str, Any]) -> None:
     """Keep the tokens of a call as long as its cache lives; ``generate()`` says how many are new, and is left out."""
     cache = cache_of(given)
     ids: Any = given.get("input_ids")
-    if getattr(ids, "ndim", 0) != 2 or not hasattr(cache, "get_seq_length"):
+    if getattr(ids, "ndim", 0) != 2 or given.get("next_sequence_length") is not None:
         return
-    if given.get("next_sequence_length") is None:
+    if cache is None:
+        _first[model] = ids.detach().clone()
+    elif hasattr(cache, "get_seq_length"):
         try:
             _previous[cache] = ids.detach().clone()
         except TypeError:  # the cache has no hash, or takes no weak reference
             return
+
+
+_ITEMS = ("input_ids", "attention_mask", "position_ids", "past_key_values", "cache", "inputs_embeds")
+_LIBRARIES = ("transformers", "hotfix", "peft")
+
+
+def is_passed_on(frame: Any) -> bool:
+    """Whether the program passes the inputs to the model as they are.
+
+    Args:
+        frame: one below that of the program.
+    """
+    for _ in range(5):
+        while frame is not None and _is_of_a_library(str(frame.f_globals.get("__name__"))):
+            frame = frame.f_back
+        use = None if frame is None else use_of_result(frame.f_code, frame.f_lasti)
+        if use != "returned":
+            return use == "passed"
+        frame = frame.f_back
+    return False
+
+
+def _is_of_a_library(module: str) -> bool:
+    return module.partition(".")[0] in _LIBRARIES and not module.startswith("hotfix.proofs.")  # it stands for programs
+
+
+@weakly
+def use_of_result(code: CodeType, at: int) -> Optional[str]:
+    """What a function does with the dict that a call returns: ``passed`` as ``**inputs``, ``returned``, or None.
+
+    None as well if it may change the items that belong to the cache, or the cache.
+
+    Args:
+        code: the code of the function.
+        at: the offset of the call.
+    """
+    steps = [step for step in steps_of(code) if step.opname != "CACHE"]
+    number = sum(step.offset <= at for step in steps) - 1  # the offset may be that of a cache of the instruction
+    if not 0 <= number < len(steps) - 1 or {"crop", "reset"} & {*code.co_names}:
+        return None
+    step = steps[number + 1]
+    if step.opname in _USES:
+        return _USES[step.opname]
+    name = step.argval[0] if step.opname == "STORE_FAST_LOAD_FAST" else step.argval
+    if step.opname.startswith("STORE_FAST_STORE") or not step.opname.startswith(("STORE_FAST", "STORE_NAME")):
+        return None
+    uses = set()
+    for step, after, then in zip(steps, steps[1:], [*steps[2:], steps[-1]]):
+        loaded = _loaded(step)
+        if name in loaded:
+            uses.add(None if name in loaded[:-1] else _use(after, then))
+    uses.discard("another item")
+    return uses.pop() if len(uses) == 1 else None
+
+
+_USES = {"DICT_MERGE": "passed", "RETURN_VALUE": "returned"}
+
+
+def _use(after: dis.Instruction, then: dis.Instruction) -> Optional[str]:
+    """How the instructions after the load of the inputs use them."""
+    if after.opname in ("LOAD_ATTR", "LOAD_METHOD") and after.argval in ("get", "pop", "setdefault"):
+        is_item, key = then.opname == "LOAD_CONST", then.argval
+    else:
+        is_item, key = after.opname == "LOAD_CONST" and "SUBSCR" in then.opname + then.argrepr, after.argval
+    if is_item and isinstance(key, str) and key not in _ITEMS:
+        return "another item"
+    return _USES.get(after.opname)
+
+
+def _loaded(step: dis.Instruction) -> tuple[Any, ...]:
+    """The variables that an instruction loads."""
+    if not any(kind in step.opname for kind in ("LOAD_FAST", "LOAD_NAME", "LOAD_GLOBAL", "LOAD_DEREF")):
+        return ()
+    names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+    return names[1:] if step.opname.startswith("STORE_") else names
 
 
 @FIX.recognises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hotfix.names.v5_loop_with_whole_ids import new_tokens
+from hotfix.names.v5_loop_with_whole_ids import new_tokens, remember
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -17,4 +17,7 @@ TRIGGER = Trigger(
 def gives_them_twice(call: Call) -> bool:
     """Nothing says how many tokens are new; the lengths of cache and tensors show it."""
     names = ("input_ids", "next_sequence_length", "past_key_values", "cache", "attention_mask", "inputs_embeds")
-    return new_tokens(call.owner, {name: call.get(name) for name in names}) is not None
+    given = {name: call.get(name) for name in names}
+    new = new_tokens(call.owner, given)
+    remember(call.owner, given)
+    return new is not None
