@@ -65,21 +65,21 @@ def with_the_number(original: Callable[..., Any]) -> Callable[..., Any]:
     """Say how many tokens are new where a loop of 4.x does not."""
 
     @wraps(original)
-    def prepare(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if asked.is_compiling():
-            return original(self, *args, **kwargs)
-        given = {**dict(zip(_NAMES, args)), **kwargs}
+    def prepare(*args: Any, **kwargs: Any) -> Any:
+        if asked.is_compiling() or not args:  # the release's own decorator refuses a model that is given by name
+            return original(*args, **kwargs)
+        model, given = args[0], {**dict(zip(_NAMES, args[1:])), **kwargs}
         try:
-            new = new_tokens(self, given)
+            new = new_tokens(model, given)
         except Exception as error:  # such as of a cache of the program's own
             new = None
             scope.undecided(FIX.id, error)
-        remember(self, given)
+        remember(model, given)
         if new is None:
-            return original(self, *args, **kwargs)
-        if len(args) > 1:
-            return original(self, args[0], new, *args[2:], **kwargs)
-        return original(self, *args, **{**kwargs, "next_sequence_length": new})
+            return original(*args, **kwargs)
+        if len(args) > 2:
+            return original(*args[:2], new, *args[3:], **kwargs)
+        return original(*args, **{**kwargs, "next_sequence_length": new})
 
     return prepare
 

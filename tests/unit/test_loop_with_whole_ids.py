@@ -30,11 +30,11 @@ from hotfix.names.v5_loop_with_whole_ids import use_of_result
     ],
 )
 def test_use_of_the_inputs(kind: str, body: str, use: Optional[str]) -> None:
-    found: list[Any] = []
+    answers: list[Any] = []
 
     def prepare(ids: Any) -> Any:
         frame = sys._getframe(1)
-        found.append(use_of_result(frame.f_code, frame.f_lasti))
+        answers.append(use_of_result(frame.f_code, frame.f_lasti))
         raise StopIteration
 
     names: dict[str, Any] = {"p": prepare, "m": None, "ids": None}
@@ -43,4 +43,4 @@ def test_use_of_the_inputs(kind: str, body: str, use: Optional[str]) -> None:
     code = body if kind == "module" else f"def function(p, m, ids):\n    {body}\nfunction(p, m, ids)"
     with pytest.raises(StopIteration):
         exec(code, names)
-    assert found == [use]
+    assert answers == [use]
