@@ -9,7 +9,7 @@ import hotfix
 from hotfix.patching import live
 from hotfix.proofs import zoo
 from hotfix.proofs.models import qwen2vl_decode_delta_left_padding
-from tests.fixes.models.qwen.twice import before_and_after
+from tests.fixes.models.qwen.twice import IN_PLACE, before_and_after
 
 VIDEOS = (
     "qwen25vl-image-temporal-positions",
@@ -76,6 +76,14 @@ def one_by_one(testbed, target):
     return {"batch": batch, "alone": torch.cat(alone)}
 
 
+def _or_none(*arguments):
+    """The positions and deltas; None if the release raises a StopIteration."""
+    try:
+        return zoo.qwen_rope_index(*arguments)
+    except StopIteration:
+        return None
+
+
 @before_and_after(*VIDEOS)
 def videos(testbed, target):
     """Positions of an image and a video at many frame rates, which nothing follows: releases continue differently.
@@ -96,10 +104,11 @@ def videos(testbed, target):
         for rate in RATES:
             for kind in (list, torch.tensor):
                 seconds = kind([2 / rate])
-                try:
-                    positions, deltas = zoo.qwen_rope_index(model, ids, images, ((8, 4, 4),), seconds)
-                except StopIteration:
+                index = zoo.qwen_rope_index if IN_PLACE else _or_none
+                answer = index(model, ids, images, ((8, 4, 4),), seconds)
+                if answer is None:
                     continue
+                positions, deltas = answer
                 results[f"{name}, {rate} a second, {kind.__name__}"] = torch.cat(
                     [positions.flatten(), deltas.flatten()]
                 )
