@@ -1,0 +1,169 @@
+"""``load_state_dict`` refuses the weights of an earlier release, whose modules had other names.
+
+Symptom   ``RuntimeError: Error(s) in loading state_dict for ViTForImageClassification: Missing key(s) in state_dict:
+          "vit.layers.0.attention.q_proj.weight", ... Unexpected key(s) in state_dict:
+          "vit.encoder.layer.0.attention.attention.query.weight", ...``, of a file that a project has saved by itself
+          with ``torch.save``; the same of LLaVA, Qwen2-VL, CLIP, AST and many more;
+          ``Unexpected key(s) in state_dict: "model.layers.0.self_attn.rotary_emb.inv_freq"`` of Llama.
+Cause     Modules were moved and renamed (vision-language models in 4.52, CLIP in 5.6, ViT in 5.9), and buffers are not
+          saved any more. ``from_pretrained`` knows this, and ``load_state_dict`` does not.
+Releases  4.36.0 and later; ``inv_freq`` of rotary embeddings 4.32.0 and later
+Upstream  by design (not put back)
+Here      Where ``load_state_dict`` would crash the program, the names are translated as the release's own
+          ``from_pretrained`` translates them, if all weights of the model are there then and no others; buffers with
+          the values of today are left out. With ``strict=False``, a handler of the program, or hooks that see the
+          names, nothing is translated, as in the release. Weights of another form (experts of 5.x in one tensor) are
+          not converted.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import suppress
+from typing import Any, Optional
+
+from hotfix.fix import Fix
+from hotfix.patching import asked, scope
+
+FIX = Fix(
+    title='RuntimeError: Missing key(s) in state_dict: "vit.layers.0.attention.q_proj.weight"',
+    kind="removed-api",
+    group="removed-names",
+    errors=(
+        'RuntimeError: Error(s) in loading state_dict for …Missing key(s) in state_dict: "…layers.0.attention.q_…"…',
+        'RuntimeError: Error(s) in loading state_dict for …Missing key(s) in state_dict: "model.language_model.…"…',
+        'RuntimeError: Error(s) in loading state_dict for …Unexpected key(s) in state_dict: "…rotary_emb.inv_freq"…',
+    ),
+)
+
+
+@FIX.adds(("transformers.modeling_utils:PreTrainedModel._load_from_state_dict", ">=4.36.0"))
+def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any) -> None:
+    """Translate the names of an earlier release, and then do what every module does.
+
+    Args:
+        self: the model.
+        state_dict: the tensors of this model and perhaps of others, by name.
+        prefix: what the names of this model's tensors begin with.
+        args: the metadata, whether all keys have to fit, and the lists of missing keys, unexpected keys and errors.
+    """
+    frame, kind = _strict_load(), type(self)
+    names = {} if frame is None else _translated(self, state_dict, prefix)
+    if frame is not None and names and not _is_seen(frame, kind):
+        for old, new in names.items():
+            tensor = state_dict.pop(old)
+            if new is not None:
+                state_dict[new] = tensor
+        first = next(iter(names))[len(prefix) :]
+        asked.note(f"{kind.__module__}:{kind.__qualname__}.{first}", FIX.id, frame.f_back or frame)
+    owner = next(base for base in kind.__mro__ if vars(base).get("_load_from_state_dict") is _load_from_state_dict)
+    further: Any = super(owner, self)
+    further._load_from_state_dict(state_dict, prefix, *args)
+
+
+def _translated(model: Any, state_dict: Any, prefix: str) -> dict[str, Optional[str]]:
+    """The new names of keys, by their old ones; None for a buffer that is not saved any more.
+
+    Returns:
+        Nothing if the keys fit as they are, or do not fit afterwards either.
+    """
+    saved, buffers = _tensors(model)
+    given = [key[len(prefix) :] for key in state_dict if key.startswith(prefix)]
+    unknown = [name for name in given if name not in saved]
+    missing = saved.keys() - set(given)
+    if not unknown:
+        return {}
+    names: dict[str, Optional[str]] = {}
+    for old, new in zip(unknown, _renamed(model, unknown, saved)):
+        tensor = state_dict[f"{prefix}{old}"]
+        if new in missing and getattr(tensor, "shape", None) == saved[new].shape:
+            missing.remove(new)
+            names[f"{prefix}{old}"] = f"{prefix}{new}"
+        elif _is_buffer(new, tensor, buffers):
+            names[f"{prefix}{old}"] = None
+        else:
+            return {}
+    return {} if missing else names
+
+
+def _is_buffer(name: str, tensor: Any, buffers: dict[str, Any]) -> bool:
+    """Whether a tensor is a buffer that is made anew today.
+
+    Args:
+        name: of the tensor, as today.
+        tensor: the tensor of the state dict.
+        buffers: of the model, by name; those that are not saved.
+    """
+    if "rotary_emb.inv_freq" in name:  # those of the layers became one
+        return any(buffer.endswith("rotary_emb.inv_freq") for buffer in buffers)
+    last = name.rpartition(".")[2]  # some were moved, and Swin's have one dimension now
+    return any(_is_same(tensor, buffer) for each, buffer in buffers.items() if each.rpartition(".")[2] == last)
+
+
+def _is_same(tensor: Any, buffer: Any) -> bool:
+    with suppress(AttributeError, RuntimeError, NotImplementedError):  # on the meta device there are no values
+        return bool(tensor.shape.numel() == buffer.numel() and (tensor.to(buffer).flatten() == buffer.flatten()).all())
+    return False
+
+
+def _tensors(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a model saves and the buffers that it does not save, by name; no hook of `state_dict` runs."""
+    saved: dict[str, Any] = {}
+    buffers: dict[str, Any] = {}
+    for path, module in model.named_modules(remove_duplicate=False):
+        for name, tensor in (*module._parameters.items(), *module._buffers.items()):
+            if tensor is not None:
+                kind = buffers if name in module._non_persistent_buffers_set else saved
+                kind[f"{path}.{name}" if path else name] = tensor
+    return saved, buffers
+
+
+def _renamed(model: Any, names: list[str], saved: dict[str, Any]) -> list[str]:
+    """Names as the release's `from_pretrained` reads them in a file, for a model that saves these tensors."""
+    if sys.modules["transformers"].__version__.startswith("4."):
+        patterns = getattr(type(model), "_checkpoint_conversion_mapping", {})  # 4.52.1 and later
+        return [_first(patterns, name) for name in names]
+    from transformers import conversion_mapping, core_model_loading
+
+    changes = conversion_mapping.get_model_conversion_mapping(model)
+    changes = [change for change in changes if not getattr(change, "operations", None)]
+    prefix = model.base_model_prefix
+    return [core_model_loading.rename_source_key(name, changes, [], prefix, saved)[0] for name in names]
+
+
+def _first(patterns: dict[str, str], key: str) -> str:
+    """A key, replaced by the first pattern that it has."""
+    for pattern, replacement in patterns.items():
+        changed, count = re.subn(pattern, replacement, key)
+        if count:
+            return changed
+    return key
+
+
+def _is_seen(load: Any, kind: type) -> bool:
+    """Whether code of the program's sees the names or the error: a hook of a module, an override, or a handler.
+
+    Args:
+        load: the frame of ``load_state_dict``.
+        kind: the class of the model.
+    """
+    if next(base for base in kind.__mro__ if "_load_from_state_dict" in vars(base)).__name__ != "PreTrainedModel":
+        return True
+    names = ("_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+    modules = load.f_locals["self"].modules()
+    hooks = (hook for module in modules for name in names for hook in getattr(module, name, {}).values())
+    if any(not str(getattr(hook, "__module__", "")).startswith("torch.") for hook in hooks):
+        return True
+    return scope.is_handled(FIX.id, RuntimeError, load.f_back)
+
+
+def _strict_load() -> Optional[Any]:
+    """The frame of ``load_state_dict``, if it demands that all keys fit."""
+    import torch
+
+    code = torch.nn.Module.load_state_dict.__code__
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame if frame is not None and frame.f_locals.get("strict") else None
