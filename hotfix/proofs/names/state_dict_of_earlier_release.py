@@ -4,11 +4,11 @@ import torch
 
 from hotfix.names.state_dict_of_earlier_release import FIX
 from hotfix.proofs import _llava
-from hotfix.proofs.testbed import Testbed
+from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(raises=r"RuntimeError: Error\(s\) in loading state_dict", oracles={"*": "4.30.2"})
-def case(testbed: Testbed) -> dict[str, torch.Tensor]:
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Weights of Llama with the buffers of 4.30, and whether those of LLaVA arrive that have names of 4.51."""
     from transformers import LlamaConfig, LlamaForCausalLM, __version__
 
