@@ -29,7 +29,7 @@ def passes_everything_on(wrapper: Any) -> bool:
         return False
     code = wrapper.__code__
     cells = zip(code.co_freevars, wrapper.__closure__ or ())
-    called = [name for name, cell in cells if _holds(cell, wrapper.__wrapped__)]  # type: ignore[attr-defined]
+    called = [name for name, cell in cells if holds(cell, wrapper.__wrapped__)]  # type: ignore[attr-defined]
     parameters = inspect.signature(wrapper, follow_wrapped=False).parameters.values()
     if not called or [parameter.kind for parameter in parameters][-2:] != [_ANY_PLACE, _ANY_NAME]:
         return False
@@ -53,7 +53,7 @@ def passes_everything_on(wrapper: Any) -> bool:
 _ANY_PLACE, _ANY_NAME = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
 
 
-def _holds(cell: Any, function: Any) -> bool:
+def holds(cell: Any, function: Any) -> bool:
     """Whether a cell of a closure holds a function."""
     try:
         return cell.cell_contents is function

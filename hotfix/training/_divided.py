@@ -71,7 +71,8 @@ def _has_a_loss(expression: ast.AST, losses: set[str]) -> bool:
 def _divides_by_steps(function: Any, kind: type) -> bool:
     while isinstance(function, functools.partial):
         function = _user_code.function_of(function.func)
-    todo = [(each, function, frozenset[str]()) for each in _definitions(function)]
+    layers = _user_code.layers_of(function)
+    todo = [(each, layer, frozenset[str]()) for layer in layers for each in _definitions(layer)]
     seen = set()
     while todo:
         definition, function, given = todo.pop()

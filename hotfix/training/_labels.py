@@ -7,8 +7,6 @@ import functools
 import types
 from typing import Any
 
-from hotfix._support.memo import weakly
-from hotfix.patching.scope import _reason
 from hotfix.training import _user_code
 from hotfix.training._moved import is_loss_of_moved, leaves_out_the_first, names_labels
 
@@ -19,11 +17,14 @@ _INPUTS = ("input", "decoder")  # of a model, into which a program writes the fi
 _OF_A_TEXT = ("labels", "inputs_embeds")
 
 
-def gives(function: Any, name: str) -> bool:
-    """Whether a function of the user's passes a keyword argument of this name, and does not move labels itself."""
-    if function is None or not _reason(function, "", "transformers") or moves_labels(function):
-        return False
-    return name in _words_given(_user_code.function_of(function))
+def gives_shifted_labels(function: Any, owner: Any = None) -> bool:
+    """Whether a function of the user's passes ``shift_labels`` on, and does not move labels itself.
+
+    Args:
+        function: a method of a Trainer or of a model, or a hook. Functions of the library are not looked into.
+        owner: has the methods that it may call.
+    """
+    return _user_code.is_true_of(function, type(owner), _names_shifted) and not moves_labels(function)
 
 
 def moves_labels(function: Any) -> bool:
@@ -86,12 +87,11 @@ def counts_by_itself(function: Any, owner: Any = None) -> bool:
     return may_move_labels(function, owner) or may_adjust_the_number(function, owner)
 
 
-@weakly
-def _words_given(function: Any) -> frozenset[str]:
-    """The texts in a function, among them the names of keyword arguments in its calls."""
-    constants = [constant for code in _user_code.codes_of(function) for constant in code.co_consts]
+def _names_shifted(function: Any, kind: type) -> bool:
+    """Whether ``shift_labels`` is a text in a function, such as the name of a keyword argument in a call."""
+    constants = [constant for code in _user_code.codes_of(function, kind) for constant in code.co_consts]
     parts = (part for constant in constants for part in (constant if isinstance(constant, tuple) else (constant,)))
-    return frozenset(part for part in parts if isinstance(part, str))
+    return "shift_labels" in parts
 
 
 def _moves(function: Any, kind: type) -> bool:
@@ -184,8 +184,9 @@ def _extends_labels(node: ast.AST) -> bool:
 
 
 def _replaces(function: Any, kind: type) -> bool:
-    definition = _user_code.definition_of(function.__code__) if isinstance(function, types.FunctionType) else None
-    return definition is not None and any(_gives_others(node, definition) for node in ast.walk(definition))
+    codes = (layer.__code__ for layer in _user_code.layers_of(function) if isinstance(layer, types.FunctionType))
+    definitions = filter(None, map(_user_code.definition_of, codes))
+    return any(_gives_others(node, definition) for definition in definitions for node in ast.walk(definition))
 
 
 def _gives_others(node: ast.AST, definition: ast.FunctionDef) -> bool:

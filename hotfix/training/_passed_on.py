@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 from hotfix._support.memo import weakly
-from hotfix.patching import hooks, scope
+from hotfix.patching import decorated, hooks, scope
 from hotfix.patching.scope import _reason
-from hotfix.training import _scaling, _user_code
+from hotfix.training import _user_code
 
 _CONSTRUCTORS = ("__init__", "__post_init__")
 _READING = frozenset(
@@ -54,6 +54,17 @@ def is_number_passed_on(fix: str, owner: Any, name: str) -> bool:
         name: of the method.
     """
     return _below_overrides(fix, owner, name, _only_passes_the_number)
+
+
+def is_number_dropped(trainer: Any, name: str) -> bool:
+    """Whether an override takes the number of labels and uses it for nothing, so that no loss is divided by it.
+
+    Args:
+        trainer: of the step.
+        name: of its method.
+    """
+    method = getattr(trainer, name, None)
+    return _user_code.is_yours(method) and _user_code.is_true_of(method, type(trainer), _drops_the_number)
 
 
 def is_given_the_number(fix: str, model: Any) -> bool:
@@ -131,7 +142,8 @@ def _below_overrides(fix: str, owner: Any, name: str, passes: Any) -> bool:
             continue
         function = _user_code.function_of(holder[name])
         package = str(getattr(function, "__module__", "")).partition(".")[0]
-        if any(map(_is_scaling, _decorators(holder[name]))):
+        around = [each for each in _user_code.layers_of(holder[name]) if each is not function]
+        if not all(_decorator_passes(each, owner, passes) for each in around):
             return scope.leave_alone(fix, f"a decorator of {function.__qualname__} is your own")
         if package in _user_code.LIKE_THE_LIBRARY or not _reason(function, "", "transformers"):
             return True
@@ -140,21 +152,13 @@ def _below_overrides(fix: str, owner: Any, name: str, passes: Any) -> bool:
     return True
 
 
-def _decorators(method: Any) -> Iterator[Any]:
-    """The functions around the innermost one."""
-    function = getattr(method, "__func__", method)
-    while hasattr(function, "__wrapped__"):
-        yield function
-        function = function.__wrapped__
-
-
-def _is_scaling(decorator: Any) -> bool:
-    """Whether a decorator is of the user's, and may multiply or divide what it returns."""
-    return (
-        type(decorator) is types.FunctionType
-        and _user_code.is_yours(decorator)
-        and _scaling.multiplies(decorator.__code__)
-    )
+def _decorator_passes(decorator: Any, owner: Any, passes: Any) -> bool:
+    """Whether a function of the program passes on what the function does that it decorates: ``<plain>``, a variable."""
+    if not isinstance(decorator, types.FunctionType):
+        return False
+    cells = zip(decorator.__code__.co_freevars, decorator.__closure__ or ())
+    inner = decorator.__wrapped__  # type: ignore[attr-defined]
+    return any(passes(decorator, f"<{name}>", owner) for name, cell in cells if decorated.holds(cell, inner))
 
 
 def _returns_the_number(function: types.FunctionType, name: str, owner: Any) -> bool:
@@ -167,9 +171,10 @@ def _code_returns_the_number(code: types.CodeType, name: str) -> bool:
     definition = _user_code.definition_of(code)
     if definition is None:
         return False
-    calls = [node.func for node in ast.walk(definition) if isinstance(node, ast.Call)]
-    if not any(isinstance(called, ast.Attribute) and called.attr == name for called in calls):
-        return True  # it does something else under this name, and somebody else has called the library's method
+    calls = [node for node in ast.walk(definition) if isinstance(node, ast.Call)]
+    if not any(_is_super(call, name) or getattr(call.func, "attr", "") == name for call in calls):
+        # It does something else under this name, and somebody else has called the library's method.
+        return not name.startswith("<")
     parts = {
         ast.unparse(target)
         for node in ast.walk(definition)
@@ -192,7 +197,10 @@ def _code_returns_the_number(code: types.CodeType, name: str) -> bool:
 
 def _only_reads(hook: Any) -> bool:
     """Whether a hook returns nothing, writes into nothing that it was given, and adds no hook to a gradient."""
-    function = _user_code.function_of(hook)
+    return all(map(_code_only_reads, _user_code.layers_of(hook)))
+
+
+def _code_only_reads(function: Any) -> bool:
     if not isinstance(function, types.FunctionType) or "register_hook" in function.__code__.co_names:
         return False
     return hooks.only_reads(function.__code__)
@@ -209,6 +217,17 @@ def _returns_the_result(function: types.FunctionType, name: str, owner: Any) -> 
 
 def _only_passes_the_number(function: types.FunctionType, name: str, owner: Any) -> bool:
     return _code_only_passes_the_number(function.__code__, name)
+
+
+def _drops_the_number(function: Any, kind: type) -> bool:
+    code = getattr(_user_code.function_of(function), "__code__", None)
+    definition = None if code is None or not _user_code.is_your_layer(function) else _user_code.definition_of(code)
+    if definition is None or function is not _user_code.function_of(function):
+        return False
+    rest = (definition.args.vararg, definition.args.kwarg)
+    names = {_user_code.NUMBER, *(argument.arg for argument in rest if argument is not None)}
+    read = (node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    return names.isdisjoint(read) and _user_code.NUMBER in [argument.arg for argument in definition.args.args]
 
 
 @functools.cache
@@ -238,7 +257,9 @@ def _code_only_passes_the_number(code: types.CodeType, name: str) -> bool:
 
 
 def _is_super(node: Any, name: str) -> bool:
-    """Whether a node calls the method of this name of ``super()``."""
+    """Whether a node calls the method of this name of ``super()``, or the variable of this name: ``<plain>``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return f"<{node.func.id}>" == name
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != name:
         return False
     above = node.func.value

@@ -224,19 +224,20 @@ def _scales(function: Any) -> bool:
 
 def _numbers_of(function: Any, codes: Sequence[types.CodeType]) -> Iterator[float]:
     """The numbers that a function can reach by a name or a key in its code."""
-    inner: Any = _user_code.function_of(function)
-    while isinstance(inner, functools.partial):
-        yield from _numbers_in((*inner.args, *inner.keywords.values()), ())
-        inner = _user_code.function_of(inner.func)
     words = {word for code in codes for word in _texts_of(code)}
     held = [constant for code in codes for constant in code.co_consts]
     owner = getattr(function, "__self__", None)
-    if not isinstance(inner, types.FunctionType):  # an object with a `__call__`
-        owner, inner = inner, _user_code.function_of(inspect.getattr_static(type(inner), "__call__", None))
-    if isinstance(inner, types.FunctionType):
-        held += [*(inner.__defaults__ or ()), *(inner.__kwdefaults__ or {}).values()]
-        held += [cell.cell_contents for cell in inner.__closure__ or () if _user_code.is_full(cell)]
-        held += [inner.__globals__[word] for word in words if word in inner.__globals__]
+    for layer in _user_code.layers_of(function):
+        inner: Any = layer
+        while isinstance(inner, functools.partial):
+            yield from _numbers_in((*inner.args, *inner.keywords.values()), ())
+            inner = _user_code.function_of(inner.func)
+        if not isinstance(inner, types.FunctionType):  # an object with a `__call__`
+            owner, inner = inner, _user_code.function_of(inspect.getattr_static(type(inner), "__call__", None))
+        if isinstance(inner, types.FunctionType):
+            held += [*(inner.__defaults__ or ()), *(inner.__kwdefaults__ or {}).values()]
+            held += [cell.cell_contents for cell in inner.__closure__ or () if _user_code.is_full(cell)]
+            held += [inner.__globals__[word] for word in words if word in inner.__globals__]
     if owner is not None:
         held.append(owner)
     yield from _numbers_in(held, words)

@@ -91,7 +91,7 @@ class _Answer:
 
     def __get__(self, model: Any, kind: Any = None) -> _AcceptsTheNumber:
         trainer = None if model is None else _asking_trainer()
-        if trainer is None or not _is_mean(self.owner, model, trainer):
+        if trainer is None or not _divides(trainer) or not _is_mean(self.owner, model, trainer):
             raise AttributeError(f"{(kind or type(model)).__name__!r} object has no attribute {_ATTRIBUTE!r}")
         return _AcceptsTheNumber(self.owner, model, trainer)
 
@@ -99,13 +99,17 @@ class _Answer:
 class _AcceptsTheNumber:
     """What the Trainer keeps of the answer: false in each step whose loss is a mean that nobody else divides.
 
-    The program may add a work-around, or a loss of its own, after the constructor of the Trainer.
+    The program may add a work-around, or a loss of its own, after the constructor of the Trainer. Where the Trainer
+    counts the labels, it is true: the program may use their number.
     """
 
     def __init__(self, owner: Any, model: Any, trainer: Any) -> None:
         self._owner, self._model, self._trainer = owner, ref(model), ref(trainer)
 
     def __bool__(self) -> bool:
+        is_counting = sys._getframe(1).f_code.co_name in _COUNTING
+        if is_counting and sys.modules["transformers"].__version__ != _DIVIDES_WITHOUT_NUMBER:
+            return True
         model, trainer = self._model(), self._trainer()
         return model is not None and trainer is not None and not _is_mean(self._owner, model, trainer)
 
@@ -120,6 +124,12 @@ class _AcceptsTheNumber:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return bool, (bool(self),)
+
+
+def _divides(trainer: Any) -> bool:
+    """Whether there is anything to divide by: several micro-batches or processes."""
+    steps = getattr(getattr(trainer, "args", None), "gradient_accumulation_steps", 0)
+    return bool(steps != 1 or getattr(trainer.args, "world_size", 0) != 1)
 
 
 def _is_mean(owner: Any, model: Any, trainer: Any) -> bool:
@@ -171,6 +181,8 @@ def divisor(trainer: Any, num_items_in_batch: Any) -> int:
 
 _ATTRIBUTE = "accepts_loss_kwargs"
 _ID = "ga-loss-kwargs-swallowed-vlm"
+_COUNTING = ("get_batch_samples", "_get_num_items_in_batch")  # methods of the Trainer
+_DIVIDES_WITHOUT_NUMBER = "4.48.0"  # its Trainer divides where there is no number; later ones ask the model again
 _WRAPPING = {"torch", "peft", "accelerate", "deepspeed", "hotfix"}  # packages with modules around a model
 _answers: set[_Answer] = set()
 

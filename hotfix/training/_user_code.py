@@ -16,6 +16,7 @@ from typing import Any, Optional
 from weakref import WeakKeyDictionary
 
 from hotfix._support.memo import weakly
+from hotfix.patching import decorated
 from hotfix.patching.scope import _reason
 from hotfix.versions import source
 
@@ -42,12 +43,12 @@ def is_true_of(function: Any, kind: type, test: Any) -> bool:
     """
     if function is None or not _reason(function, "", "transformers"):
         return False
-    inner = function_of(function)
-    if not isinstance(inner, types.FunctionType):
-        return bool(test(inner, kind))
-    known = _answers.setdefault(inner, WeakKeyDictionary()).setdefault(kind, {})
+    outer = outer_of(function)
+    if not isinstance(outer, types.FunctionType):
+        return bool(test(outer, kind))
+    known = _answers.setdefault(outer, WeakKeyDictionary()).setdefault(kind, {})
     if test not in known:
-        known[test] = test(inner, kind)
+        known[test] = test(outer, kind)
     return known[test]
 
 
@@ -56,18 +57,18 @@ def says(function: Any, pattern: re.Pattern[str]) -> bool:
 
     Functions within it are looked into, those that it holds, and those of its own module.
     """
-    inner = function_of(function)
-    return _says(inner, pattern) if isinstance(inner, types.FunctionType) else _finds(inner, pattern)
+    outer = outer_of(function)
+    return _says(outer, pattern) if isinstance(outer, types.FunctionType) else _finds(outer, pattern)
 
 
 def names(function: Any, name: str) -> bool:
     """Whether a function uses an attribute or a global variable of this name."""
-    return name in getattr(getattr(function_of(function), "__code__", None), "co_names", ())
+    return any(name in getattr(getattr(layer, "__code__", None), "co_names", ()) for layer in layers_of(function))
 
 
 def codes_of(function: Any, kind: Optional[type] = None) -> Iterator[types.CodeType]:
     """The code of a function, of those within it, those that it holds, those of its module, and methods of `kind`."""
-    functions, seen = [function_of(function)], set()
+    functions, seen = layers_of(function), set()
     while functions:
         target: Any = functions.pop()
         while isinstance(target, functools.partial):
@@ -105,6 +106,35 @@ def is_full(cell: Any) -> bool:
 def function_of(method: Any) -> Any:
     """The innermost function of a method, below its decorators."""
     return inspect.unwrap(getattr(method, "__func__", method)) if method is not None else None
+
+
+def outer_of(method: Any) -> Any:
+    """The outermost function of a method."""
+    return getattr(method, "__func__", method)
+
+
+def layers_of(method: Any) -> list[Any]:
+    """The program's functions of a method, outermost first: decorators around one of the library, or of the program.
+
+    Returns:
+        The innermost function alone, if none is the program's.
+    """
+    layers, function = [], outer_of(method)
+    for _ in range(20):
+        if is_your_layer(function):
+            layers.append(function)
+        inner = getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    return layers or [function_of(method)]
+
+
+def is_your_layer(function: Any) -> bool:
+    """Whether a function is the program's, whatever it wraps."""
+    if isinstance(function, types.FunctionType):
+        return not decorated.is_from_a_library(function)
+    return hasattr(function, "__wrapped__") and is_yours(type(function))
 
 
 @functools.cache

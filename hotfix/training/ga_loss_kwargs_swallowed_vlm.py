@@ -11,7 +11,8 @@ Upstream  transformers#36753, transformers#37208, transformers#40333, transforme
 Here      The class says ``accepts_loss_kwargs = False`` to a Trainer that asks it, which then divides the mean by N, as
           it did before 4.46; nobody else can see the attribute. Each micro-batch weighs the same, as in the classes
           that say it upstream; in those that pass the number on each label does, which comes to the same where the
-          micro-batches have equally many. With one micro-batch nothing changes. Left alone are a ``compute_loss_func``
+          micro-batches have equally many. With one micro-batch and one process nothing changes, and the Trainer counts
+          labels as before, for code that uses their number. Left alone are a ``compute_loss_func``
           and an overridden ``compute_loss`` that does not return what the library's returns: they get the number as
           before. So are models with a user's forward, on a subclass or on the instance, which does not return
           what the library's returns, and models of which the user has said what they accept.

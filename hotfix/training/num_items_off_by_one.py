@@ -17,7 +17,8 @@ Here      The Trainer counts the labels that the loss takes: all but the first o
           labels are counted, as in stock, unless it calls the library's loss, or has slices ``labels[..., 1:]`` and
           ``logits[..., :-1, :]`` for a model whose labels the library moves. The same holds where a
           ``get_batch_samples`` of the user's changes the number, or a forward passes on labels or embeddings that it
-          has made.
+          has made, where code of the user's passes on ``shift_labels``, where a hook changes the output, and where the
+          number is dropped, so that no loss is divided by it.
 """
 
 from __future__ import annotations
@@ -107,8 +108,10 @@ def _moves_labels(trainer: Any) -> Any:
     compute_loss = getattr(trainer, "compute_loss", None)
     if compute_loss is not None and not _passed_on.is_number_passed_on(FIX.id, trainer, "compute_loss"):
         return losses.ForCausalLMLoss if _own_moves_labels(compute_loss, model, losses) else None
+    if any(_passed_on.is_number_dropped(trainer, name) for name in _OF_THE_LOSS):
+        return None  # no loss is divided by it
     moves = _model_moves_labels(model, losses, mapping.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
-    return losses.ForCausalLMLoss if moves else None
+    return losses.ForCausalLMLoss if moves and _passed_on.is_output_passed_on(FIX.id, model) else None
 
 
 def _has_a_prefix(trainer: Any) -> bool:
@@ -137,9 +140,14 @@ _OF_THE_LOSS = ("compute_loss", "training_step")
 def _names_shifted_labels(trainer: Any) -> bool:
     """Whether code of the user's passes on ``shift_labels``, in whose place all labels are predicted."""
     model = _loss_path.model_of(trainer)
-    for owner, name in ((model, "forward"), *((trainer, name) for name in _OF_THE_LOSS)):
-        if _labels.gives(getattr(owner, name, None), "shift_labels"):
+    methods = (*_OF_THE_LOSS, "_prepare_inputs", "_prepare_input")
+    for owner, name in ((model, "forward"), *((trainer, name) for name in methods)):
+        if _labels.gives_shifted_labels(getattr(owner, name, None), owner):
             scope.leave_alone(FIX.id, f"{type(owner).__qualname__}.{name} is your own, and has shift_labels")
+            return True
+    for hook in (getattr(model, "_forward_pre_hooks", None) or {}).values():
+        if _labels.gives_shifted_labels(hook):
+            scope.leave_alone(FIX.id, "a hook of your own has shift_labels")
             return True
     return False
 
