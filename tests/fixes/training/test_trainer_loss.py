@@ -74,7 +74,7 @@ def test_a_model_that_ignores_the_number_says_so():
     assert factors_of == pytest.approx({"before": 4, "after": 1, "adapted": 1, "reverted": 4}, rel=1e-5)
     for when, factor in factors_of.items():
         assert tensors.pop(f"{when}: gradients").tolist() == pytest.approx([factor, factor], rel=1e-5)
-    assert len(tensors) == 5
+    assert len(tensors) == 6
     assert [name for name, value in tensors.items() if not value] == []
 
 

@@ -251,11 +251,12 @@ def swallowed(testbed, target):
     class Inheriting(kind):
         pass
 
-    def says(some):
+    def says(some, micro_batches=2):
         model = some(make().config)
         assert not hasattr(model, "accepts_loss_kwargs")  # of anybody but a Trainer
+        options = {"gradient_accumulation_steps": micro_batches, "use_cpu": True, "report_to": []}
         with tempfile.TemporaryDirectory() as folder:
-            arguments = transformers.TrainingArguments(folder, use_cpu=True, report_to=[])
+            arguments = transformers.TrainingArguments(folder, **options)
             trainer = transformers.Trainer(model=model, args=arguments)
             return bool(trainer.model_accepts_loss_kwargs)
 
@@ -269,6 +270,7 @@ def swallowed(testbed, target):
         )
         results["a subclass without a forward is repaired"] = torch.tensor(says(Inheriting) is False)
         results["a subclass with a forward is left alone"] = torch.tensor(says(Own) is True)
+        results["one micro-batch is as before"] = torch.tensor(says(Inheriting, micro_batches=1) is True)
         original = kind.forward
         kind.forward = lambda self, *args, **kwargs: original(self, *args, **kwargs)
         results["a forward that is not the class's is left alone"] = torch.tensor(says(kind) is True)
