@@ -24,7 +24,6 @@ STILL_END = {
     "beam_scorer": _CODE,
     "bert_out": _ATTENTIONS,
     "bert_self": "a configuration without an attention implementation",
-    "bert_transpose": _CODE,
     "c_len": "the release's own answer about an empty cache",
     "cfg_dict": "files and dicts are as the release writes them",
     "cfg_whisper": "4.57.6 has no such attribute either",
@@ -66,7 +65,7 @@ STILL_END = {
     "trainer_mod": "FairScale is gone since 4.37",
     "trainer_opt": _MEANING,
     "trainer_parts": "FairScale is gone since 4.37",
-    "vit": "the model has another layout",
+    "vit": "layers return no tuple",
     "vit_attn": _ATTENTIONS,
 }
 
