@@ -1,4 +1,4 @@
-"""Vision towers of Qwen-VL and GLM do not have the methods any more that compute positions and windows.
+"""Vision towers of Qwen-VL do not have the methods any more that compute positions and windows.
 
 Symptom   ``AttributeError: 'Qwen2_5_VisionTransformerPretrainedModel' object has no attribute 'rot_pos_emb'`` from a
           patched forward (pruned tokens, sequence parallelism, video streams); the same of ``get_window_index`` and of
@@ -30,8 +30,8 @@ FIX = Fix(
 )
 
 TOWERS = """
-    glm4v:Glm4vVisionModel glm4v_moe:Glm4vMoeVisionModel qwen2_5_omni:Qwen2_5OmniVisionEncoder
-    qwen2_5_vl:Qwen2_5_VisionTransformerPretrainedModel qwen2_vl:Qwen2VisionTransformerPretrainedModel
+    qwen2_5_omni:Qwen2_5OmniVisionEncoder qwen2_5_vl:Qwen2_5_VisionTransformerPretrainedModel
+    qwen2_vl:Qwen2VisionTransformerPretrainedModel
 """
 WITH_GRID = """
     qwen3_5:Qwen3_5VisionModel qwen3_5_moe:Qwen3_5MoeVisionModel qwen3_omni_moe:Qwen3OmniMoeVisionEncoder
