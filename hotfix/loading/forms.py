@@ -566,8 +566,8 @@ class _Rope:
 
     def _set(self, name: str, value: Any, key: str) -> None:
         before = self.config.get(name, self.understood.arguments.get(name))
-        self.config[name] = value
-        if before != value:
+        if before != value:  # an equal number may be written another way (10000 and 10000.0)
+            self.config[name] = value
             sentence = f"{self.understood.name} of this release would use {name}={before}; hotfix passes {value}."
             self.findings.append(Finding(f"{self.key}.{key}", Outcome.TRANSLATED, sentence))
 

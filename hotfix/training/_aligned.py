@@ -6,33 +6,36 @@ import inspect
 from typing import Any, Callable
 
 from hotfix._support.memo import weakly
+from hotfix.patching import scope
 from hotfix.patching.asked import is_compiling
 
 
-def aligned(loss_function: Any, decoder_input_ids: Any = None, embeddings: Any = None) -> Callable[..., Any]:
+def aligned(fix: str, loss_function: Any, input_ids: Any = None, embeddings: Any = None) -> Callable[..., Any]:
     """The loss for labels that are aligned with their logits, if `loss_function` shifts labels itself.
 
     Args:
+        fix: id of the fix.
         loss_function: of a model.
-        decoder_input_ids: what the model has read, int64 of shape ``(batch, tokens)``, if the user gave it. It shows
-            whether the labels have yet to be moved: labels of an encoder-decoder that are the tokens at their place,
-            and flat labels of a decoder that the user has moved the other way, to make up for the bug.
+        input_ids: what the model or its decoder has read, int64 of shape ``(batch, tokens)``, if the user gave it. It
+            shows whether the labels have yet to be moved: labels of an encoder-decoder that are the tokens at their
+            place, and flat labels of a decoder that the user has moved the other way, to make up for the bug.
         embeddings: given by the user in place of the tokens. Only the user knows which labels belong to them, so the
             loss stays as it is.
 
     Returns:
         A function of ``logits``, of shape ``(..., tokens, vocabulary)``, ``labels``, of shape ``(..., tokens)``, and
-        further arguments of the loss. A user's loss is returned unchanged: it knows its model.
+        further arguments of the loss. A user's loss is returned unchanged: it knows its model. So is one that the user
+        has put in the place of the library's.
     """
     from transformers.loss.loss_utils import ForCausalLMLoss  # the model has imported it, and torch
 
-    if loss_function is not ForCausalLMLoss or embeddings is not None:
+    if loss_function is not ForCausalLMLoss or embeddings is not None or not scope.is_own(fix, loss_function):
         return loss_function  # type: ignore[no-any-return]
 
     def loss(logits: Any, labels: Any, **others: Any) -> Any:
         from torch.nn.functional import pad
 
-        is_moved = _have_to_be_moved(labels, decoder_input_ids)
+        is_moved = _have_to_be_moved(labels, input_ids)
         if _takes_shifted_labels(loss_function):
             moved = labels
             if is_moved is not None:  # no branch: nothing waits for a device, and no graph breaks

@@ -13,10 +13,12 @@ Upstream  transformers#40863, transformers#42740, transformers#46784, transforme
           transformers#47200, transformers#47395, transformers#48493; the fixed release differs by class
 Here      The loss gets the labels as ``shift_labels``; up to 4.50.3, where it does not take them, both logits and
           labels get an additional position. The number of labels of a step goes to the loss as before. A
-          ``loss_function`` that the user has set is called as before. Where the user passes ``decoder_input_ids``
-          that are the labels, and not the labels moved to the right, the loss moves them, as in stock; so it does with
-          ``decoder_inputs_embeds``, of which nobody can tell. Labels that the user has moved the other way, to make up
-          for the bug, are recognized by ``input_ids`` (GIT, JetMoe, Moshi) and moved as in stock.
+          ``loss_function`` that the user has set is called as before, and so is one that the user has put in the place
+          of the library's. Where the user passes ``decoder_input_ids`` that are the labels, and not the labels moved to
+          the right, the loss moves them, as in stock. Labels that the user has moved the other way, to make up for the
+          bug, are recognized by ``input_ids`` (GIT, JetMoe, Moshi) and moved as in stock. With ``inputs_embeds`` or
+          ``decoder_inputs_embeds`` nothing shows which labels the user means, and the loss moves them as in stock; so
+          it does in `MoshiForConditionalGeneration`, whose decoder reads nothing else.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ def _place(model: str, name: str, releases: str) -> tuple[str, str]:
 
 def _aligned_calls(calls: Sequence[str], given: str = "") -> tuple[str, ...]:
     imported = "from hotfix.training._aligned import aligned\n"
-    aligned_loss = f"aligned(self.loss_function{given})"
+    aligned_loss = f"aligned({FIX.id!r}, self.loss_function{given})"
     return tuple(imported + call.replace("self.loss_function", aligned_loss) for call in calls)
 
 
@@ -90,7 +92,7 @@ FIX.edits(
 FIX.edits(
     *(_place(*row) for row in _MOVED_BY_HAND),
     old=_CALLS_BY_HAND,
-    new=_aligned_calls(_CALLS_BY_HAND, ", input_ids"),
+    new=_aligned_calls(_CALLS_BY_HAND, ", input_ids, inputs_embeds"),
     alternatives=True,
 )
 

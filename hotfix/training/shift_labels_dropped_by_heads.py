@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 _WITHOUT_CASE = (
     "cosmos3_omni Cosmos3OmniForConditionalGeneration",
@@ -72,6 +73,8 @@ def moved(loss_function: Any, labels: Any, given: Mapping[str, Any]) -> dict[str
 
     shifted: Any = given.get("shift_labels")
     if loss_function is not ForCausalLMLoss or getattr(shifted, "shape", None) != labels.shape:
+        return {}
+    if not scope.is_own(FIX.id, loss_function):  # the user has put it in the place of the library's
         return {}
     # The loss of these releases cannot flatten a slice of labels, which ran before, if it was not looked at.
     return {"shift_labels": shifted.contiguous()}

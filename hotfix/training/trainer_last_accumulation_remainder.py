@@ -14,7 +14,9 @@ Here      The last group has the remaining micro-batches, and its step is made a
           somebody runs in its place (unsloth) keeps both. Left alone are a run that is resumed from a checkpoint which
           stock has planned, an overridden ``set_initial_training_values``, a custom schedule, which may be for stock's
           steps (OneCycleLR, a table), a schedule of the library's that the program made for as many steps as stock
-          plans, data without a length, and an `IterableDataset`, whose length may be an upper bound.
+          plans, and data without a length. The number of batches may be an estimate where a loader, a sampler or a
+          batch sampler has a length or an iterator of the program's own (batches by a budget of tokens), and with an
+          `IterableDataset`: such epochs are left alone, too.
 """
 
 from __future__ import annotations
@@ -48,7 +50,13 @@ _VALUES = (
 _PLANNED = "self.set_initial_training_values(args, train_dataloader, total_train_batch_size)"
 # The plan counts the step at the end of an epoch.
 _IS_WHOLE = (
-    "len_dataloader is not None and num_update_steps_per_epoch * args.gradient_accumulation_steps >= steps_in_epoch"
+    "len_dataloader is not None and are_batches_counted and "
+    "num_update_steps_per_epoch * args.gradient_accumulation_steps >= steps_in_epoch"
+)
+_COUNTED = (
+    f"from {__name__} import counts_batches, steps_per_epoch, with_whole_epochs\n"
+    "are_batches_counted = len_dataloader is not None and counts_batches(self, args, train_dataloader)\n"
+    "if are_batches_counted:"
 )
 
 # Where the steps are counted (by a method from 4.49.0 on), and, in 4.46, when one is made.
@@ -59,13 +67,14 @@ _CHANGES = (
     ),
     Rewrite(
         "num_update_steps_per_epoch = len_dataloader // args.gradient_accumulation_steps",
-        f"from {__name__} import steps_per_epoch\n"
-        "num_update_steps_per_epoch = steps_per_epoch(self, args, len_dataloader, resume_from_checkpoint)",
+        "num_update_steps_per_epoch = len_dataloader // args.gradient_accumulation_steps\n"
+        f"{_COUNTED}\n"
+        "    num_update_steps_per_epoch = steps_per_epoch(self, args, len_dataloader, resume_from_checkpoint)",
     ),
     Rewrite(
         f"{_VALUES} = {_PLANNED}",
-        f"from {__name__} import with_whole_epochs\n"
-        f"{_VALUES} = with_whole_epochs(self, args, resume_from_checkpoint, {_PLANNED})",
+        f"{_VALUES} = {_PLANNED}\n{_COUNTED}\n"
+        f"    {_VALUES} = with_whole_epochs(self, args, resume_from_checkpoint, {_VALUES})",
     ),
     Rewrite(
         "do_sync_step = __LESS or total_batched_samples % args.gradient_accumulation_steps == 0",
@@ -105,9 +114,6 @@ def steps_per_epoch(trainer: Any, args: Any, batches: int, resumed_from: Optiona
     stock, whole = (
         max(count, 1) for count in (batches // args.gradient_accumulation_steps, _rounded_up(batches, args))
     )
-    if whole != stock and _is_a_stream(trainer):
-        scope.leave_alone(FIX.id, f"{type(trainer.train_dataset).__name__} may have fewer samples than its length says")
-        return stock
     if whole != stock and args.max_steps <= 0 and _has_a_schedule(trainer, math.ceil(args.num_train_epochs * stock)):
         return stock
     if whole == stock or not resumed_from or not _is_planned_by_stock(args, batches, stock, whole, resumed_from):
@@ -129,11 +135,32 @@ def with_whole_epochs(trainer: Any, args: Any, resumed_from: Optional[str], valu
     return epochs, per_epoch, examples, samples, is_epoch_based, batches, steps
 
 
-def _is_a_stream(trainer: Any) -> bool:
-    """Whether the data are an iterable data set, whose length is only an estimate."""
+def counts_batches(trainer: Any, args: Any, loader: Any) -> bool:
+    """Whether the length of a loader is the number of its batches; also where nothing depends on it.
+
+    Args:
+        trainer: that plans a run.
+        args: `TrainingArguments`.
+        loader: of the training data. It is not iterated, since that may draw random numbers.
+    """
     import torch  # the Trainer has
 
-    return isinstance(getattr(trainer, "train_dataset", None), torch.utils.data.IterableDataset)
+    if args.gradient_accumulation_steps == 1:
+        return True
+    for data in (getattr(loader, "dataset", None), getattr(trainer, "train_dataset", None)):
+        if isinstance(data, torch.utils.data.IterableDataset):
+            return scope.leave_alone(FIX.id, f"{type(data).__name__} may have fewer samples than its length says")
+    return _is_counted(loader)
+
+
+def _is_counted(part: Any, depth: int = 0) -> bool:
+    """Whether a loader and its samplers are counted and iterated by the library, Accelerate, torch or Python."""
+    if type(part).__module__ == "builtins" or depth == 8:  # wrappers of Accelerate add one or two
+        return True
+    if not all(scope.is_own(FIX.id, part, name) for name in ("__len__", "__iter__")):
+        return False
+    below = (getattr(part, name, None) for name in ("batch_sampler", "sampler"))
+    return all(_is_counted(sampler, depth + 1) for sampler in below)
 
 
 def _has_a_schedule(trainer: Any, planned: int) -> bool:
