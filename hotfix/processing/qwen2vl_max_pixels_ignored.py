@@ -104,11 +104,11 @@ def constructed(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
+        key = id(self)
         frame: Any = sys._getframe(1)  # the library's constructors take the limits out of the arguments they pass on
         while frame is not None and frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is self:
             given = {name: frame.f_locals[name] for name in _EDGES if isinstance(frame.f_locals.get(name), int)}
             if given:
-                key = id(self)
                 _constructed[key] = ref(self, lambda _: _constructed.pop(key, None)), given
             frame = frame.f_back
 
