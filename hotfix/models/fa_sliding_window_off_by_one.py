@@ -8,8 +8,8 @@ Releases  4.36.0 to 4.55.4: the table below. Up to 4.42.4 in the attention of ea
 Upstream  transformers#39408, transformers#40163 (fixed in 4.56.0)
 Here      ``window_size`` is one less on both sides in causal attention. Each query sees exactly ``sliding_window``
           keys, itself among them. Attention that is not causal is left alone: a window to both sides means the keys on
-          each side, as in ModernBERT, and as 4.56.0 assumes. So are a window of 0 or less, a kernel of your own in place of
-          flash-attn's, which may count otherwise, and a call from your own code with another window than the
+          each side, as in ModernBERT, and as 4.56.0 assumes. So are a window of 0 or less, a kernel of your own in
+          place of flash-attn's, which may count otherwise, and a call from your own code with another window than the
           configuration of its module has.
           With one common function, Mistral and Gemma2 are bitwise equal to 4.56.0, their gradients from 4.48.0 on
           (before, those of embeddings and norms are rounded differently); older releases round differently in many
