@@ -8,8 +8,9 @@ Releases  4.36.0 to 4.55.4: the table below. Up to 4.42.4 in the attention of ea
 Upstream  transformers#39408, transformers#40163 (fixed in 4.56.0)
 Here      ``window_size`` is one less on both sides in causal attention. Each query sees exactly ``sliding_window``
           keys, itself among them. Attention that is not causal is left alone: a window to both sides means the keys on
-          each side, as in ModernBERT, and as 4.56.0 assumes. So are a window of 0 or less, and a kernel of your own in
-          place of flash-attn's, which may count otherwise.
+          each side, as in ModernBERT, and as 4.56.0 assumes. So are a window of 0 or less, a kernel of your own in
+          place of flash-attn's, which may count otherwise, and a call from your own code with another window than the
+          configuration of its module has.
           With one common function, Mistral and Gemma2 are bitwise equal to 4.56.0, their gradients from 4.48.0 on
           (before, those of embeddings and norms are rounded differently); older releases round differently in many
           places. A model that was trained with one of these releases was trained with one key more.
@@ -22,7 +23,12 @@ Not here  Idefics2 (4.40.0 to 4.42.4) and Gemma2 (4.42.0 to 4.42.4) have the lin
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 from hotfix.fix import Fix
+from hotfix.patching import scope
+from hotfix.patching.asked import is_compiling
 
 FIX = Fix(
     title="Flash attention sees one key more than sliding_window",
@@ -49,6 +55,7 @@ _kernels.are_own_in("fa-sliding-window-off-by-one", __name__)
 )
 
 UTILS = "transformers.modeling_flash_attention_utils"
+_BELOW = (UTILS, "transformers.integrations.flash_attention")  # they pass on the window that they are given
 
 FIX.edits(
     (f"{UTILS}:_flash_attention_forward", ">=4.43.0,<=4.55.0"),
@@ -61,7 +68,37 @@ FIX.edits(
             else (sliding_window,)
         ) * 2
     """,
+    when=f"""
+import hotfix.models._kernels as _kernels
+import {__name__} as _fix
+_kernels.are_own_in("fa-sliding-window-off-by-one", __name__) and _fix.is_configured(sliding_window)
+""",
 )
+
+
+def is_configured(window: Any) -> bool:
+    """Whether a window is asked for by the library, or is that of the configuration, which counts all keys.
+
+    Args:
+        window: ``sliding_window`` of a call.
+    """
+    if window is None or is_compiling():
+        return True
+    below, frame = [], sys._getframe(1)
+    while (name := str(frame.f_globals.get("__name__"))) in _BELOW or name.startswith("hotfix."):
+        below.append(frame)
+        if frame.f_back is None:
+            return True
+        frame = frame.f_back
+    if name.startswith("transformers."):
+        return True
+    for caller in (frame, *below):
+        for argument in ("self", "module"):
+            # reading other attributes may run user code
+            own = getattr(caller.f_locals.get(argument), "__dict__", {})
+            if window in (own.get("sliding_window"), getattr(own.get("config"), "sliding_window", None)):
+                return True
+    return scope.leave_alone(FIX.id, f"{frame.f_code.co_name} asks for a window of its own")
 
 
 def _own(name: str, classname: str, releases: str) -> tuple[str, str]:

@@ -5,8 +5,10 @@ Symptom   Silent: after ``generate`` or a training step with an image, as in GRP
 Cause     An image's stored offset, meant for the tokens that continue it, is added to every input without an image.
 Releases  5.2.0 to 5.3.0: Qwen2-VL to Qwen3.5, GLM-4V and its relatives, PaddleOCR-VL, Ernie 4.5 VL
 Upstream  transformers#43952, trl#5088 (fixed in 5.4.0)
-Here      It is added where a cache holds the image, or where there are no token ids. Equal to 5.4.0. While a forward is
-          compiled, a cache that counts its tokens on the device counts as not empty.
+Here      It is added where a cache holds the image, or where there are no token ids. Equal to 5.4.0. An offset of zero,
+          as after a text, shifts nothing, and positions then skip the padding, as in these releases. While a forward is
+          compiled, the values of the offset are not read, and a cache that counts its tokens on the device counts as
+          not empty.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ FIX = Fix(
     kind="silent",
     upstream=("transformers#43952", "trl#5088"),
     fixed_in="5.4.0",
-    everyone="only for tokens without an image and with an empty cache: the new code tests it",
+    everyone="only for tokens without an image, an empty cache and an offset other than zero: the new code tests it",
     exempt={
         "transformers.models.glm_image.modeling_glm_image:GlmImageModel.compute_3d_position_ids": (
             "it makes images: an input without one is the next step of one"
@@ -57,6 +59,11 @@ FIX.edits(
             input_ids is None
             or (isinstance(past_key_values_length, torch.Tensor) and torch.compiler.is_compiling())
             or past_key_values_length > 0
+            or (
+                not torch.compiler.is_compiling()
+                and inputs_embeds.shape[0] % self.rope_deltas.shape[0] == 0
+                and not self.rope_deltas.any()
+            )
         )
     """,
     unless="past_key_values_length > 0 or input_ids is None",

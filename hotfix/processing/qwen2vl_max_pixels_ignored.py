@@ -15,6 +15,7 @@ Here      A missing limit is taken from ``size``, and 4.50 uses the attributes. 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Mapping
 from typing import Any, Callable, Optional
 from weakref import ref
@@ -77,6 +78,7 @@ if later_limits:
 _EDGES = {"min_pixels": "shortest_edge", "max_pixels": "longest_edge"}
 _DEFAULT = {"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}
 _loaded: dict[int, tuple[Any, dict[str, Any], dict[str, Any]]] = {}  # by identity: a class of your own may have no hash
+_constructed: dict[int, tuple[Any, dict[str, int]]] = {}
 
 
 @FIX.accompanies("transformers.image_processing_base:ImageProcessingMixin.from_dict")
@@ -94,6 +96,23 @@ def remembered(original: Callable[..., Any]) -> Callable[..., Any]:
         return made
 
     return from_dict
+
+
+@FIX.accompanies("transformers.image_processing_base:ImageProcessingMixin.__init__")
+def constructed(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember the limits that a constructor was given: a ``size`` with other numbers was assigned after them."""
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        key = id(self)
+        frame: Any = sys._getframe(1)  # the library's constructors take the limits out of the arguments they pass on
+        while frame is not None and frame.f_code.co_name == "__init__" and frame.f_locals.get("self") is self:
+            given = {name: frame.f_locals[name] for name in _EDGES if isinstance(frame.f_locals.get(name), int)}
+            if given:
+                _constructed[key] = ref(self, lambda _: _constructed.pop(key, None)), given
+            frame = frame.f_back
+
+    return init
 
 
 def later_limits(processor: Any) -> dict[str, int]:
@@ -114,12 +133,15 @@ def later_limits(processor: Any) -> dict[str, int]:
     # A size that the program has assigned may be newer than the limits, and have the numbers of the first again.
     if (loaded and size is not first) or (type(size) is dict and hasattr(processor, "_standardize_kwargs")):
         return {}
+    made, given = _constructed.get(id(processor), (None, {}))
+    if loaded or made is None or made() is not processor:
+        given = {}
     default = getattr(type(processor), "size", None)
     made_with = default if isinstance(default, Mapping) else _DEFAULT
     limits = {}
     for name, edge in _EDGES.items():
         pixels = getattr(processor, name, None)
-        if pixels is None or pixels == size.get(edge):
+        if pixels is None or pixels == size.get(edge) or pixels == given.get(name):
             continue
         if size.get(edge) == (loaded or made_with).get(edge) and (loaded or pixels != made_with.get(edge)):
             limits[edge] = pixels

@@ -191,6 +191,24 @@ def window_to_both_sides(testbed, target):
     return {"output": _flash_attention_forward(*given, None, 12, is_causal=False, sliding_window=WINDOW)}
 
 
+def window_without_the_token_itself(testbed, target):
+    """A custom attention that calls the library's flash attention, and counts the window as flash-attn does."""
+    from transformers.modeling_flash_attention_utils import _flash_attention_forward
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    def own(module, query, key, value, attention_mask, scaling=None, dropout=0.0, **kwargs):
+        states = (query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2))
+        window = module.config.sliding_window - 1
+        settings = {"query_length": query.shape[2], "is_causal": True, "softmax_scale": scaling}
+        return _flash_attention_forward(*states, None, sliding_window=window, **settings), None
+
+    model = windowed(testbed, "mistral")
+    ALL_ATTENTION_FUNCTIONS["own"] = own
+    model.config._attn_implementation = "own"
+    with torch.no_grad():
+        return {"logits": model(testbed.randint(1, 60, 1, 3 * WINDOW, seed=1), use_cache=False).logits}
+
+
 # -- fa2-sliding-window-mask-slicing -----------------------------------------------------------------------------------
 
 

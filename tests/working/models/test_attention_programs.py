@@ -69,6 +69,11 @@ def test_a_window_to_both_sides_stays_as_wide(release):
     assert differences("window_to_both_sides", release, "fa-sliding-window-off-by-one") == []
 
 
+@pytest.mark.parametrize("release", ["4.49.0", "4.55.4"])
+def test_a_window_that_the_program_counts_without_the_token_stays_as_wide(release):
+    assert differences("window_without_the_token_itself", release, "fa-sliding-window-off-by-one") == []
+
+
 def test_a_cache_that_drops_keys_gets_the_mask_of_those_that_it_keeps():
     assert differences("rolling_cache", "4.45.2", "fa2-sliding-window-mask-slicing") == []
 

@@ -9,6 +9,8 @@ from hotfix.proofs.zoo import WINDOW, windowed
 
 def common(testbed, target):
     """The function that all models share, and attention in float32 over the window, under ``expected …``."""
+    from types import SimpleNamespace
+
     import torch
     from transformers.modeling_flash_attention_utils import _flash_attention_forward
 
@@ -20,9 +22,10 @@ def common(testbed, target):
     keys, values = (states.float().repeat_interleave(2, dim=2) for states in (k, v))
     scores = torch.einsum("bihd,bjhd->bhij", q.float(), keys) / 4
     distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    module = SimpleNamespace(config=SimpleNamespace(sliding_window=WINDOW))
     results = {}
     for name, is_causal in ("causal", True), ("to both sides", False):
-        options = {"is_causal": is_causal, "sliding_window": WINDOW}
+        options = {"is_causal": is_causal, "sliding_window": module.config.sliding_window}
         whole = _flash_attention_forward(q[:1], k[:1], v[:1], None, tokens, **options)
         padded = _flash_attention_forward(q, k, v, mask, tokens, **options)
         results[name] = torch.cat([whole[0], padded[0], padded[1, : lengths[1]]])
