@@ -34,14 +34,17 @@ def _number(value: Any) -> Any:
     return value if isinstance(value, (int, float)) or hasattr(value, "dtype") else float(value)
 
 
-def dtype(seconds: Any) -> torch.dtype:
+def dtype(seconds: Any, otherwise: torch.dtype) -> torch.dtype:
     """The dtype in which seconds are multiplied: their own, but never an integer or half precision.
 
     Args:
         seconds: a tensor, or a number.
+        otherwise: the release's dtype, for anything else: it refuses the numbers of other libraries.
     """
     import torch
 
+    if not isinstance(seconds, (torch.Tensor, int, float)):
+        return otherwise
     own = seconds.dtype if isinstance(seconds, torch.Tensor) else torch.get_default_dtype()
     return torch.promote_types(own, torch.float32)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hotfix.models import _registered
@@ -44,6 +45,8 @@ def of(fix: str, positions: torch.Tensor, config: Any, module: str, layers: Any)
         attention = getattr(layer, "self_attn", None)  # Qwen3.5 has layers without one
         if not (scope.is_own(fix, layer, "forward") and scope.is_own(fix, attention, "forward")):
             return temporal
+        if not all(scope.is_own(fix, hook) for module in (layer, attention) for hook in _hooks_with_arguments(module)):
+            return temporal
     begins = (positions == 0).all(0)
     if _registered.is_flash(config):
         says = ((temporal == 0) == begins).all(-1, keepdim=True) & begins[:, :1]
@@ -53,3 +56,10 @@ def of(fix: str, positions: torch.Tensor, config: Any, module: str, layers: Any)
     places = torch.arange(temporal.shape[-1], device=temporal.device).expand(temporal.shape)
     in_text = places - torch.where(begins, places, 0).cummax(-1).values
     return torch.where(is_text | says, temporal, in_text.to(temporal.dtype))
+
+
+def _hooks_with_arguments(module: Any) -> Iterator[Any]:
+    """The hooks of a module that see the arguments which it is given by name."""
+    for kind in ("_forward_pre_hooks", "_forward_hooks"):
+        named = getattr(module, f"{kind}_with_kwargs", None) or {}
+        yield from (hook for place, hook in (getattr(module, kind, None) or {}).items() if place in named)

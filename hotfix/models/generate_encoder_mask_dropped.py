@@ -72,9 +72,9 @@ def masks(model: Any, mask: Any, others: Mapping[str, Any]) -> bool:
 
     if mask is None or "attention_mask" not in inspect.signature(model.forward).parameters:
         return False
+    if bool((mask != 0).all()):  # no padding: 2 is for global attention in LED
+        return False
     outputs = others.get("encoder_outputs")
-    if outputs is None:
+    if outputs is None or model.main_input_name != "input_ids":
         return True
-    if model.main_input_name != "input_ids":
-        return not bool((mask != 0).all())
     return bool(mask.shape[-1] == outputs[0].shape[1])

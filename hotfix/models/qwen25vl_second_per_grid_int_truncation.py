@@ -70,7 +70,7 @@ FIX.edits(
         f"""
         {_IMPORT}
         second_per_grid_t = torch.as_tensor(
-            second_per_grid_t, dtype=_seconds.dtype(second_per_grid_t), device=range_tensor.device
+            second_per_grid_t, dtype=_seconds.dtype(second_per_grid_t, range_tensor.dtype), device=range_tensor.device
         )
         """,
         _IMPORT + _BY_METHOD.format(**_NUMBERED) + _MULTIPLIED,

@@ -56,17 +56,25 @@ for _model, _name, _releases in (
             import hotfix.patching.scope as scope
             for name in ("min_pixels", "max_pixels"):
                 if name in kwargs and name in taken and "images_kwargs" not in kwargs:
-                    if scope.is_class_of("qwen2vl-processor-pixels-ignored", self.image_processor):
-                        limits[name] = kwargs.pop(name)
+                    if kwargs[name] is not None and kwargs[name] != getattr(self.image_processor, name, None):
+                        if scope.is_class_of("qwen2vl-processor-pixels-ignored", self.image_processor):
+                            limits[name] = kwargs.pop(name)
             output_kwargs = self._merge_kwargs(__DECLARED, **__REST)
-            from copy import deepcopy
+            from hotfix.processing.qwen2vl_processor_pixels_ignored import copied
             output_kwargs["images_kwargs"].update(limits)
             """,
-            "(deepcopy(self.image_processor) if limits else self.image_processor)(images=images, **__REST)",
-            "(deepcopy(self.image_processor) if limits else self.image_processor)(images=None, **__REST)",
+            "(copied(self.image_processor) if limits else self.image_processor)(images=images, **__REST)",
+            "(copied(self.image_processor) if limits else self.image_processor)(images=None, **__REST)",
         ),
         fingerprint_of=(f"{_name}.__call__", f"{_name}Kwargs"),
     )
+
+
+def copied(image_processor: Any) -> Any:
+    """A copy with a size of its own, for the limits of one call; what else it holds may be no copy."""
+    one = copy(image_processor)
+    vars(one).update(size=copy(image_processor.size))
+    return one
 
 
 def limited(original: Callable[..., Any]) -> Callable[..., Any]:

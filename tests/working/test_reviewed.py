@@ -22,6 +22,7 @@ PROGRAMS = [
 
 NEEDED = {
     "AutoImageProcessor": "pillow==11.3.0",
+    "Qwen2VLImageProcessor": "pillow==11.3.0",
     "image_processing_qwen2_vl": "pillow==11.3.0",
     "AutoVideoProcessor": "torchvision==0.28.0",
 }
