@@ -6,10 +6,11 @@ Symptom   ``AttributeError: 'ViTModel' object has no attribute 'encoder'`` from 
 Cause     The model contains its layers, and they contain projections and an MLP.
 Releases  5.9.0 and later; DINOv2's attention 5.18.0 and later
 Upstream  lightning-pose#432 (not put back)
-Here      The same layers and projections under the names of 5.8. What is set there is set in the model. An encoder can
-          be called, and returns what 5.8 returned, with hidden states as in 4.57. Its layers can be read, frozen and
-          replaced, but not called one by one: since 5.0 they return no tuple, and ``layer(states)[0]`` would be the
-          first image without a sign. Encoders and layers take no hooks: there is an error with an explanation.
+Here      The same layers and projections under the names of 5.8. A part that the program sets there is set in the
+          model. An encoder can be called, and returns what 5.8 returned, with hidden states as in 4.57. Its layers can
+          be read, frozen and replaced, but not called one by one: since 5.0 they return no tuple, and
+          ``layer(states)[0]`` would be the first image without a sign. Encoders and layers take no hooks: there is an
+          error with an explanation.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Layer:
         self.__dict__["layer"] = layer
 
     def __getattr__(self, name: str) -> Any:
-        """What the layer has, except for its computation and hooks around it."""
+        """Return any attribute of the layer, except for its computation and hooks around it."""
         _refuse_of_python(name)
         if name == "forward" or name.endswith("hook"):
             raise Gone(_NO_TUPLE)
@@ -130,7 +131,7 @@ class Layers(Sequence[Any]):
         self.layers[place] = layer
 
     def __getattr__(self, name: str) -> Any:
-        """What the list has, such as ``parameters``."""
+        """Return an attribute of the list, such as ``parameters``."""
         _refuse_of_python(name)
         return getattr(self.layers, name)
 
@@ -184,7 +185,7 @@ class Encoder:
             kwargs: for the layers.
 
         Raises:
-            Gone: attentions or a mask of heads are asked for, which the layers do not have any more.
+            Gone: for attentions or a mask of heads, which the layers do not have any more.
         """
         from transformers.modeling_outputs import BaseModelOutput
 

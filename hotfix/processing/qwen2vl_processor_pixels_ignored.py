@@ -72,9 +72,9 @@ for _model, _name, _releases in (
 
 def copied(image_processor: Any) -> Any:
     """A copy with a size of its own, for the limits of one call; what else it holds may be no copy."""
-    one = copy(image_processor)
-    vars(one).update(size=copy(image_processor.size))
-    return one
+    result = copy(image_processor)
+    vars(result).update(size=copy(image_processor.size))
+    return result
 
 
 def limited(original: Callable[..., Any]) -> Callable[..., Any]:
