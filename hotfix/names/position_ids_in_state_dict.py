@@ -49,7 +49,7 @@ TARGETS = [
 
 
 @FIX.adds(*((target, ">=4.36.0") for target in TARGETS))
-def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any) -> None:
+def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any, **kwargs: Any) -> None:
     """What every module does, and then forget the unexpected keys that are buffers of this one.
 
     Args:
@@ -57,12 +57,18 @@ def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any) -
         state_dict: the tensors of the whole model, by name.
         prefix: what the names of this module's tensors begin with.
         args: the metadata, whether all keys have to fit, and the lists of missing keys, unexpected keys and errors.
+        kwargs: the same.
     """
     order = type(self).__mro__
-    owner = next(kind for kind in order if vars(kind).get("_load_from_state_dict") is _load_from_state_dict)
+    owner = next((kind for kind in order if vars(kind).get("_load_from_state_dict") is _load_from_state_dict), None)
+    if owner is None:  # the program has wrapped this method
+        import torch
+
+        torch.nn.Module._load_from_state_dict(self, state_dict, prefix, *args, **kwargs)
+        return
     further: Any = super(owner, self)
-    further._load_from_state_dict(state_dict, prefix, *args)
-    unexpected = args[3]
+    further._load_from_state_dict(state_dict, prefix, *args, **kwargs)
+    unexpected = kwargs["unexpected_keys"] if "unexpected_keys" in kwargs else args[3]
     known = [
         f"{prefix}{name}" for name in self._non_persistent_buffers_set if _is_saved(self, name, state_dict, prefix)
     ]
@@ -103,7 +109,9 @@ def _strict_load() -> Optional[Any]:
     """The frame of ``load_state_dict``, if it demands that all keys fit."""
     import torch
 
-    code = torch.nn.Module.load_state_dict.__code__
+    code = getattr(torch.nn.Module.load_state_dict, "__code__", None)  # the program may have replaced it
+    if code is None:
+        return None
     frame: Any = sys._getframe(2)
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Optional
 
@@ -39,7 +40,7 @@ FIX = Fix(
 
 
 @FIX.adds(("transformers.modeling_utils:PreTrainedModel._load_from_state_dict", ">=4.36.0"))
-def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any) -> None:
+def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any, **kwargs: Any) -> None:
     """Translate the names of an earlier release, and then do what every module does.
 
     Args:
@@ -47,32 +48,55 @@ def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any) -
         state_dict: the tensors of this model and perhaps of others, by name.
         prefix: what the names of this model's tensors begin with.
         args: the metadata, whether all keys have to fit, and the lists of missing keys, unexpected keys and errors.
+        kwargs: the same.
     """
-    frame, kind = _strict_load(), type(self)
-    names = {} if frame is None else _translated(self, state_dict, prefix)
-    if frame is not None and names and not _is_seen(frame, kind):
+    frame, further = _strict_load(), _further(self)
+    names = {} if frame is None else _translated(self, state_dict, prefix, frame, further)
+    if frame is not None and names and not scope.is_handled(FIX.id, RuntimeError, frame.f_back):
         for old, new in names.items():
             tensor = state_dict.pop(old)
             if new is not None:
                 state_dict[new] = tensor
-        first = next(iter(names))[len(prefix) :]
+        kind, first = type(self), next(iter(names))[len(prefix) :]
         asked.note(f"{kind.__module__}:{kind.__qualname__}.{first}", FIX.id, frame.f_back or frame)
-    owner = next(base for base in kind.__mro__ if vars(base).get("_load_from_state_dict") is _load_from_state_dict)
-    further: Any = super(owner, self)
-    further._load_from_state_dict(state_dict, prefix, *args)
+    further(state_dict, prefix, *args, **kwargs)
 
 
-def _translated(model: Any, state_dict: Any, prefix: str) -> dict[str, Optional[str]]:
+def _further(model: Any) -> Any:
+    """The method that loads a model behind this one, which the program may have wrapped."""
+    here: Any = _load_from_state_dict
+    owner = next((base for base in type(model).__mro__ if vars(base).get(here.__name__) is here), None)
+    owner = owner or sys.modules["transformers.modeling_utils"].PreTrainedModel
+    above: Any = super(owner, model)
+    return above._load_from_state_dict
+
+
+def _translated(model: Any, state_dict: Any, prefix: str, load: Any, further: Any) -> dict[str, Optional[str]]:
     """The new names of keys, by their old ones; None for a buffer that is not saved any more.
 
+    Args:
+        model: the model.
+        state_dict: the tensors, by name.
+        prefix: of the names of this model's tensors.
+        load: the frame of ``load_state_dict``.
+        further: the method that loads the model afterwards.
+
     Returns:
-        Nothing if the keys fit as they are, or do not fit afterwards either.
+        Nothing if the keys fit as they are, or do not fit afterwards either, or if code of the program's sees them.
     """
+    try:
+        return _renamed_as_a_whole(model, state_dict, prefix, load, further)
+    except Exception as error:  # such as of a configuration of the program's
+        scope.undecided(FIX.id, error)
+        return {}
+
+
+def _renamed_as_a_whole(model: Any, state_dict: Any, prefix: str, load: Any, further: Any) -> dict[str, Optional[str]]:
     saved, buffers = _tensors(model)
     given = [key[len(prefix) :] for key in state_dict if key.startswith(prefix)]
-    unknown = [name for name in given if name not in saved]
+    unknown = [name for name in given if name not in saved and not name.endswith("_extra_state")]
     missing = saved.keys() - set(given)
-    if not unknown:
+    if not unknown or _is_seen(load.f_locals["self"], type(model), further):
         return {}
     names: dict[str, Optional[str]] = {}
     for old, new in zip(unknown, _renamed(model, unknown, saved)):
@@ -111,19 +135,27 @@ def _tensors(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a model saves and the buffers that it does not save, by name; no hook of `state_dict` runs."""
     saved: dict[str, Any] = {}
     buffers: dict[str, Any] = {}
-    for path, module in model.named_modules(remove_duplicate=False):
+    for path, module in _walk(model, ""):
         for name, tensor in (*module._parameters.items(), *module._buffers.items()):
             if tensor is not None:
                 kind = buffers if name in module._non_persistent_buffers_set else saved
-                kind[f"{path}.{name}" if path else name] = tensor
+                kind[f"{path}{name}"] = tensor
     return saved, buffers
+
+
+def _walk(module: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """A module and those within it, with the beginnings of their names; its own methods may have side effects."""
+    yield path, module
+    for name, inner in module._modules.items():
+        if inner is not None:
+            yield from _walk(inner, f"{path}{name}.")
 
 
 def _renamed(model: Any, names: list[str], saved: dict[str, Any]) -> list[str]:
     """Names as the release's `from_pretrained` reads them in a file, for a model that saves these tensors."""
     if sys.modules["transformers"].__version__.startswith("4."):
         patterns = getattr(type(model), "_checkpoint_conversion_mapping", {})  # 4.52.1 and later
-        return [_first(patterns, name) for name in names]
+        return [_first(patterns, name) for name in names] if isinstance(patterns, dict) else names
     from transformers import conversion_mapping, core_model_loading
 
     changes = conversion_mapping.get_model_conversion_mapping(model)
@@ -141,28 +173,39 @@ def _first(patterns: dict[str, str], key: str) -> str:
     return key
 
 
-def _is_seen(load: Any, kind: type) -> bool:
-    """Whether code of the program's sees the names or the error: a hook of a module, an override, or a handler.
+def _is_seen(root: Any, kind: type, further: Any) -> bool:
+    """Whether code of the program's sees the names: a hook of a module, or a module that loads its part itself.
 
     Args:
-        load: the frame of ``load_state_dict``.
+        root: whose ``load_state_dict`` runs.
         kind: the class of the model.
+        further: the method that loads the model afterwards.
     """
     if next(base for base in kind.__mro__ if "_load_from_state_dict" in vars(base)).__name__ != "PreTrainedModel":
         return True
-    names = ("_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
-    modules = load.f_locals["self"].modules()
-    hooks = (hook for module in modules for name in names for hook in getattr(module, name, {}).values())
-    if any(not str(getattr(hook, "__module__", "")).startswith("torch.") for hook in hooks):
+    if not _is_of_a_library(further):
         return True
-    return scope.is_handled(FIX.id, RuntimeError, load.f_back)
+    names = ("_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+    for _, module in _walk(root, ""):
+        if "_load_from_state_dict" in vars(module) or not _is_of_a_library(type(module)._load_from_state_dict):
+            return True
+        hooks = (hook for name in names for hook in getattr(module, name, {}).values())
+        if any(not str(getattr(hook, "__module__", "")).startswith("torch.") for hook in hooks):
+            return True
+    return False
+
+
+def _is_of_a_library(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).partition(".")[0] in ("torch", "transformers")
 
 
 def _strict_load() -> Optional[Any]:
     """The frame of ``load_state_dict``, if it demands that all keys fit."""
     import torch
 
-    code = torch.nn.Module.load_state_dict.__code__
+    code = getattr(torch.nn.Module.load_state_dict, "__code__", None)  # the program may have replaced it
+    if code is None:
+        return None
     frame: Any = sys._getframe(2)
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
