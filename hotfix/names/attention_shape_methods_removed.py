@@ -4,7 +4,7 @@ Symptom   ``AttributeError: 'BertSelfAttention' object has no attribute 'transpo
           patched forward (adapters, optimum-habana, explainability, pruning); the same of ``_shape`` (CLIP, BART,
           Whisper, OPT, wav2vec2), and of ``_split_heads`` and ``_merge_heads`` (GPT-2, GPT-NeoX, GPT-J).
 Cause     ``forward`` does it itself.
-Releases  ``transpose_for_scores`` 4.54.0 and later; ``_shape`` 4.38.0 (Llama) to 5.6.0 (X-CLIP) and later;
+Releases  ``transpose_for_scores`` 4.54.0 and later; ``_shape`` 4.38.0 (Llama) to 4.54.0 (LED) and later;
           the two others 4.48.0 (GPT-2), 4.49.0 (GPT-NeoX), 5.24.0 (GPT-J, CodeGen) and later
 Upstream  optimum-habana#2300 (not put back)
 Here      The same dimensions, as views where the last release with the method returned views.
@@ -32,71 +32,32 @@ FIX = Fix(
 
 FOR_SCORES = {
     ">=4.54.0": """
-        albert:AlbertAttention align:AlignTextSelfAttention altclip:AltRobertaSelfAttention
-        bert:BertSelfAttention bert_generation:BertGenerationSelfAttention big_bird:BigBirdBlockSparseAttention
-        big_bird:BigBirdSelfAttention bigbird_pegasus:BigBirdPegasusBlockSparseAttention
-        bigbird_pegasus:BigBirdPegasusSelfAttention blip.blip_text:BlipTextSelfAttention
-        bridgetower:BridgeTowerSelfAttention bros:BrosSelfAttention camembert:CamembertSelfAttention
-        canine:CanineSelfAttention chinese_clip:ChineseCLIPTextSelfAttention clap:ClapAudioSelfAttention
-        clap:ClapTextSelfAttention convbert:ConvBertSelfAttention
-        data2vec.data2vec_text:Data2VecTextSelfAttention data2vec.data2vec_vision:Data2VecVisionSelfAttention
-        donut.donut_swin:DonutSwinSelfAttention dpt:DPTSelfAttention electra:ElectraSelfAttention
-        ernie:ErnieSelfAttention esm:EsmSelfAttention flava:FlavaSelfAttention git:GitSelfAttention
-        glpn:GLPNEfficientSelfAttention grounding_dino:GroundingDinoMultiheadAttention ibert:IBertSelfAttention
-        layoutlm:LayoutLMSelfAttention layoutlmv2:LayoutLMv2SelfAttention layoutlmv3:LayoutLMv3SelfAttention
-        lxmert:LxmertAttention markuplm:MarkupLMSelfAttention
-        maskformer.maskformer_swin:MaskFormerSwinSelfAttention megatron_bert:MegatronBertSelfAttention
-        mobilebert:MobileBertSelfAttention mobilevit:MobileViTSelfAttention mpnet:MPNetSelfAttention
-        mra:MraSelfAttention nystromformer:NystromformerSelfAttention omdet_turbo:OmDetTurboMultiheadAttention
-        rembert:RemBertSelfAttention roberta:RobertaSelfAttention
-        roberta_prelayernorm:RobertaPreLayerNormSelfAttention roc_bert:RoCBertSelfAttention
-        roformer:RoFormerSelfAttention splinter:SplinterSelfAttention superglue:SuperGlueSelfAttention
-        swin2sr:Swin2SRSelfAttention swinv2:Swinv2SelfAttention tapas:TapasSelfAttention
-        videomae:VideoMAESelfAttention vilt:ViltSelfAttention visual_bert:VisualBertRegionToPhraseAttention
-        visual_bert:VisualBertSelfAttention vitpose_backbone:VitPoseBackboneSelfAttention
-        vjepa2:VJEPA2RopeAttention xlm_roberta:XLMRobertaSelfAttention xlm_roberta_xl:XLMRobertaXLSelfAttention
-        xmod:XmodSelfAttention yolos:YolosSelfAttention yoso:YosoSelfAttention
-        zoedepth:ZoeDepthMultiheadAttention
+        albert:AlbertAttention bert:BertSelfAttention big_bird:BigBirdSelfAttention
+        blip.blip_text:BlipTextSelfAttention electra:ElectraSelfAttention layoutlmv3:LayoutLMv3SelfAttention
+        mpnet:MPNetSelfAttention roberta:RobertaSelfAttention xlm_roberta:XLMRobertaSelfAttention
     """,
     ">=4.54.0,<5.9.0": """
         audio_spectrogram_transformer:ASTSelfAttention beit:BeitSelfAttention deit:DeiTSelfAttention
-        ijepa:IJepaSelfAttention segformer:SegformerEfficientSelfAttention swin:SwinSelfAttention
-        vit:ViTSelfAttention vit_mae:ViTMAESelfAttention vit_msn:ViTMSNSelfAttention vivit:VivitSelfAttention
+        swin:SwinSelfAttention vit:ViTSelfAttention vit_mae:ViTMAESelfAttention
     """,
     ">=4.54.0,<5.18.0": """
         dinov2:Dinov2SelfAttention dinov2_with_registers:Dinov2WithRegistersSelfAttention
-    """,
-    ">=5.13.0": """
-        blip_2:Blip2QFormerMultiHeadAttention instructblip:InstructBlipQFormerMultiHeadAttention
-        instructblipvideo:InstructBlipVideoQFormerMultiHeadAttention
     """,
 }
 SHAPE = {
     ">=4.38.0": "llama:LlamaAttention",
     ">=4.42.0": "mistral:MistralAttention",
-    ">=4.48.0": "mixtral:MixtralAttention",
     ">=4.49.0": "opt:OPTAttention",
     ">=4.52.1": """
-        altclip:AltCLIPAttention bart:BartAttention bigbird_pegasus:BigBirdPegasusDecoderAttention
-        biogpt:BioGptAttention blenderbot:BlenderbotAttention blenderbot_small:BlenderbotSmallAttention
-        clip:CLIPAttention clipseg:CLIPSegAttention git:GitVisionAttention kosmos2:Kosmos2VisionAttention
-        m2m_100:M2M100Attention marian:MarianAttention mbart:MBartAttention patchtsmixer:PatchTSMixerAttention
-        pegasus:PegasusAttention pegasus_x:PegasusXAttention plbart:PLBartAttention sew:SEWAttention
-        time_series_transformer:TimeSeriesTransformerAttention whisper:WhisperAttention x_clip:XCLIPAttention
+        bart:BartAttention clip:CLIPAttention m2m_100:M2M100Attention mbart:MBartAttention
+        whisper:WhisperAttention x_clip:XCLIPAttention
     """,
     ">=4.53.0": """
-        data2vec.data2vec_audio:Data2VecAudioAttention hubert:HubertAttention informer:InformerAttention
-        musicgen:MusicgenAttention musicgen_melody:MusicgenMelodyAttention nllb_moe:NllbMoeAttention
-        patchtst:PatchTSTAttention speech_to_text:Speech2TextAttention unispeech:UniSpeechAttention
-        unispeech_sat:UniSpeechSatAttention wav2vec2:Wav2Vec2Attention
+        hubert:HubertAttention wav2vec2:Wav2Vec2Attention
     """,
     ">=4.54.0": """
-        autoformer:AutoformerAttention chinese_clip:ChineseCLIPVisionAttention led:LEDDecoderAttention
-        mvp:MvpAttention seamless_m4t:SeamlessM4TAttention speecht5:SpeechT5Attention trocr:TrOCRAttention
-        xglm:XGLMAttention
+        led:LEDDecoderAttention
     """,
-    ">=5.4.0": "owlv2:Owlv2Attention owlvit:OwlViTAttention",
-    ">=5.6.0": "x_clip:XCLIPCrossAttention",
 }
 """Folder, perhaps the name of the module, and class, by the releases that have the class without the method."""
 GPT = ("transformers.models.gpt2.modeling_gpt2:GPT2Attention", ">=4.48.0")

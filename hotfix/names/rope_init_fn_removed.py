@@ -23,32 +23,19 @@ FIX = Fix(
 )
 
 CLASSES = """
-    apertus:ApertusRotaryEmbedding arcee:ArceeRotaryEmbedding aria:AriaTextRotaryEmbedding
-    bamba:BambaRotaryEmbedding bitnet:BitNetRotaryEmbedding cohere2:Cohere2RotaryEmbedding
-    cohere:CohereRotaryEmbedding csm:CsmRotaryEmbedding deepseek_v2:DeepseekV2RotaryEmbedding
-    deepseek_v3:DeepseekV3RotaryEmbedding diffllama:DiffLlamaRotaryEmbedding doge:DogeRotaryEmbedding
-    dots1:Dots1RotaryEmbedding efficientloftr:EfficientLoFTRRotaryEmbedding ernie4_5:Ernie4_5RotaryEmbedding
-    ernie4_5_moe:Ernie4_5_MoeRotaryEmbedding evolla:EvollaRotaryEmbedding exaone4:Exaone4RotaryEmbedding
-    falcon:FalconRotaryEmbedding falcon_h1:FalconH1RotaryEmbedding flex_olmo:FlexOlmoRotaryEmbedding
-    gemma2:Gemma2RotaryEmbedding gemma:GemmaRotaryEmbedding glm4:Glm4RotaryEmbedding glm4_moe:Glm4MoeRotaryEmbedding
-    glm4v:Glm4vTextRotaryEmbedding glm4v_moe:Glm4vMoeTextRotaryEmbedding glm:GlmRotaryEmbedding
-    gpt_neox:GPTNeoXRotaryEmbedding gpt_neox_japanese:GPTNeoXJapaneseRotaryEmbedding gpt_oss:GptOssRotaryEmbedding
-    granite:GraniteRotaryEmbedding granitemoe:GraniteMoeRotaryEmbedding
-    granitemoehybrid:GraniteMoeHybridRotaryEmbedding granitemoeshared:GraniteMoeSharedRotaryEmbedding
-    helium:HeliumRotaryEmbedding hunyuan_v1_dense:HunYuanDenseV1RotaryEmbedding
-    hunyuan_v1_moe:HunYuanMoEV1RotaryEmbedding jetmoe:JetMoeRotaryEmbedding
-    kyutai_speech_to_text:KyutaiSpeechToTextRotaryEmbedding lfm2:Lfm2RotaryEmbedding
-    llama4:Llama4TextRotaryEmbedding llama:LlamaRotaryEmbedding longcat_flash:LongcatFlashRotaryEmbedding
-    mimi:MimiRotaryEmbedding minimax:MiniMaxRotaryEmbedding ministral:MinistralRotaryEmbedding
-    mistral:MistralRotaryEmbedding mixtral:MixtralRotaryEmbedding moonshine:MoonshineRotaryEmbedding
-    moshi:MoshiRotaryEmbedding nemotron:NemotronRotaryEmbedding olmo2:Olmo2RotaryEmbedding olmo:OlmoRotaryEmbedding
-    olmoe:OlmoeRotaryEmbedding persimmon:PersimmonRotaryEmbedding phi3:Phi3RotaryEmbedding
-    phi4_multimodal:Phi4MultimodalRotaryEmbedding phi:PhiRotaryEmbedding qwen2:Qwen2RotaryEmbedding
-    qwen2_5_vl:Qwen2_5_VLRotaryEmbedding qwen2_moe:Qwen2MoeRotaryEmbedding qwen2_vl:Qwen2VLRotaryEmbedding
-    qwen3:Qwen3RotaryEmbedding qwen3_moe:Qwen3MoeRotaryEmbedding qwen3_next:Qwen3NextRotaryEmbedding
-    qwen3_vl:Qwen3VLTextRotaryEmbedding qwen3_vl_moe:Qwen3VLMoeTextRotaryEmbedding seed_oss:SeedOssRotaryEmbedding
-    smollm3:SmolLM3RotaryEmbedding stablelm:StableLmRotaryEmbedding starcoder2:Starcoder2RotaryEmbedding
-    vaultgemma:VaultGemmaRotaryEmbedding zamba2:Zamba2RotaryEmbedding
+    cohere2:Cohere2RotaryEmbedding cohere:CohereRotaryEmbedding deepseek_v2:DeepseekV2RotaryEmbedding
+    deepseek_v3:DeepseekV3RotaryEmbedding falcon:FalconRotaryEmbedding gemma2:Gemma2RotaryEmbedding
+    gemma:GemmaRotaryEmbedding glm4:Glm4RotaryEmbedding glm4_moe:Glm4MoeRotaryEmbedding glm:GlmRotaryEmbedding
+    gpt_neox:GPTNeoXRotaryEmbedding gpt_oss:GptOssRotaryEmbedding granite:GraniteRotaryEmbedding
+    granitemoe:GraniteMoeRotaryEmbedding helium:HeliumRotaryEmbedding llama4:Llama4TextRotaryEmbedding
+    llama:LlamaRotaryEmbedding ministral:MinistralRotaryEmbedding mistral:MistralRotaryEmbedding
+    mixtral:MixtralRotaryEmbedding nemotron:NemotronRotaryEmbedding olmo2:Olmo2RotaryEmbedding
+    olmo:OlmoRotaryEmbedding olmoe:OlmoeRotaryEmbedding persimmon:PersimmonRotaryEmbedding phi3:Phi3RotaryEmbedding
+    phi:PhiRotaryEmbedding qwen2:Qwen2RotaryEmbedding qwen2_5_vl:Qwen2_5_VLRotaryEmbedding
+    qwen2_moe:Qwen2MoeRotaryEmbedding qwen2_vl:Qwen2VLRotaryEmbedding qwen3:Qwen3RotaryEmbedding
+    qwen3_moe:Qwen3MoeRotaryEmbedding qwen3_next:Qwen3NextRotaryEmbedding qwen3_vl:Qwen3VLTextRotaryEmbedding
+    qwen3_vl_moe:Qwen3VLMoeTextRotaryEmbedding seed_oss:SeedOssRotaryEmbedding smollm3:SmolLM3RotaryEmbedding
+    stablelm:StableLmRotaryEmbedding starcoder2:Starcoder2RotaryEmbedding
 """
 """Folder and class of those with one kind of frequencies for all layers."""
 

@@ -34,7 +34,7 @@ FIX = Fix(
 )
 
 ENCODERS = """
-    audio_spectrogram_transformer:AST beit:Beit deit:DeiT ijepa:IJepa vit:ViT vit_mae:ViTMAE vit_msn:ViTMSN vivit:Vivit
+    audio_spectrogram_transformer:AST beit:Beit deit:DeiT vit:ViT vit_mae:ViTMAE
 """
 """Folder and beginning of the class, also of its layers and attentions."""
 _QUERY_KEY_VALUE = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}

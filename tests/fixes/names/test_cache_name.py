@@ -82,7 +82,7 @@ for each in (output, copy.deepcopy(output), pickle.loads(pickle.dumps(output))):
     print(list(each), each.past_key_values, each["past_key_values"], each.get("past_key_values"), each[1:])
 leaves, spec = _pytree.tree_flatten(output)
 print(len(leaves), list(_pytree.tree_unflatten(leaves, spec)))
-print(States(x).cache_params, list(States(cache_params=x)), list(States(x, x)))
+print(States(x).cache_params, list(States(cache_params=x)), list(States(cache_params=x, logits=x)))
 output.past_key_values = (x,)
 print(output.past_key_values, output["past_key_values"])
 
