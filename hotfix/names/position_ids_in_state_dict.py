@@ -74,7 +74,7 @@ def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any, *
     ]
     for key in known:
         if key in unexpected:
-            frame = _strict_load()
+            frame = strict_load()
             if frame is None or _shows_keys(frame.f_locals.get("self"), order[: order.index(owner)]):
                 return
             if scope.is_handled(FIX.id, RuntimeError, frame.f_back):
@@ -105,7 +105,7 @@ def _shows_keys(model: Any, below: Sequence[type]) -> bool:
     return any(getattr(module, "_load_state_dict_post_hooks", None) for module in model.modules())
 
 
-def _strict_load() -> Optional[Any]:
+def strict_load() -> Optional[Any]:
     """The frame of ``load_state_dict``, if it demands that all keys fit."""
     import torch
 

@@ -25,6 +25,7 @@ from contextlib import suppress
 from typing import Any, Optional
 
 from hotfix.fix import Fix
+from hotfix.names.position_ids_in_state_dict import strict_load
 from hotfix.patching import asked, scope
 
 FIX = Fix(
@@ -50,7 +51,7 @@ def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any, *
         args: the metadata, whether all keys have to fit, and the lists of missing keys, unexpected keys and errors.
         kwargs: the same.
     """
-    frame, further = _strict_load(), _further(self)
+    frame, further = strict_load(), _further(self)
     names = {} if frame is None else _translated(self, state_dict, prefix, frame, further)
     if frame is not None and names and not scope.is_handled(FIX.id, RuntimeError, frame.f_back):
         for old, new in names.items():
@@ -197,16 +198,3 @@ def _is_seen(root: Any, kind: type, further: Any) -> bool:
 
 def _is_of_a_library(function: Any) -> bool:
     return str(getattr(function, "__module__", "")).partition(".")[0] in ("torch", "transformers")
-
-
-def _strict_load() -> Optional[Any]:
-    """The frame of ``load_state_dict``, if it demands that all keys fit."""
-    import torch
-
-    code = getattr(torch.nn.Module.load_state_dict, "__code__", None)  # the program may have replaced it
-    if code is None:
-        return None
-    frame: Any = sys._getframe(2)
-    while frame is not None and frame.f_code is not code:
-        frame = frame.f_back
-    return frame if frame is not None and frame.f_locals.get("strict") else None

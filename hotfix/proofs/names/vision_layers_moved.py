@@ -14,7 +14,6 @@ _OTHERS: dict[str, dict[str, Any]] = {
     "dinov2": {"image_size": 28, "patch_size": 14, "mlp_ratio": 2},
     "dinov2_with_registers": {"image_size": 28, "patch_size": 14, "mlp_ratio": 2},
     "swin": {"image_size": 32, "patch_size": 4, "embed_dim": 8, "depths": [1], "num_heads": [2], "window_size": 4},
-    "vivit": {"intermediate_size": 24, "image_size": 16, "num_frames": 2, "tubelet_size": [2, 8, 8]},
 }
 
 
