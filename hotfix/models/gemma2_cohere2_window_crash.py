@@ -42,6 +42,9 @@ if attention_mask is not None and self.config._attn_implementation == "flash_att
     key_states = key_states[:, :, : attention_mask.shape[-1]]
     value_states = value_states[:, :, : attention_mask.shape[-1]]
 """
+_KEPT = '{"sin": sin, "cos": cos, "cache_position": cache_position}'
+# A cache that is no longer than the window drops nothing: for it, the release's own code is right.
+_WINDOW = "self.sliding_window if past_key_value.max_cache_len > (self.sliding_window or 0) else None"
 # Distinguishes the attention of both models from that of others, and of other releases.
 _LEFT_ALONE = "seq_len = attention_mask.shape[-1]"
 _ITS_OWN = (f"{_GEMMA2}Attention.forward", f"{_COHERE2}Attention.forward")
@@ -51,9 +54,9 @@ _HYBRID = f"import {__name__} as _own; cache_position is not None and _own.is_hy
 
 FIX.edits(
     (_ITS_OWN[0], _RELEASES),
-    old=('{"sin": sin, "cos": cos, "cache_position": cache_position}', _UPDATE),
+    old=(_KEPT, _UPDATE),
     new=(
-        '{"sin": sin, "cos": cos, "cache_position": cache_position, "sliding_window": self.sliding_window}',
+        f"{_KEPT[:-1]}, 'sliding_window': {_WINDOW}}}",
         _UPDATE_AND_CUT,
     ),
     beside=("self.attn_logit_softcapping", "cache_kwargs.get('sliding_window')"),
