@@ -9,11 +9,12 @@ Upstream  mlx-lm#683, LLaMA-Factory#9699, transformers#47553 (the class came wit
 Here      The class gets its name of 4.x when tokenizer_config.json is read, and the keys of the process are removed.
           Ids, special tokens and chats are those of 5.x. Other classes that 4.x lacks still raise upstream's error. The
           settings of a tokenizer class of your own stay as they are, whatever the names of its arguments. A program
-          that handles the ValueError gets it.
+          that handles the ValueError gets it. For a class that the program names, the file stays as it is.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -34,6 +35,7 @@ RELEASES = ">=4.36.0,<=4.57.6"
 AUTO = "transformers.models.auto.tokenization_auto"
 NAMES = f"{AUTO}:tokenizer_class_from_name"
 BASE = "PreTrainedTokenizerBase._from_pretrained"
+_renamed: set[str] = set()  # paths
 
 
 @FIX.converts(
@@ -58,6 +60,7 @@ def with_name_of_this_release(config: dict[str, Any], path: str) -> dict[str, An
         if not findings or not is_asked_by_the_library(asks) or scope.is_handled(FIX.id, ValueError, asks):
             return config
         report(FIX, str(path), findings)
+        _renamed.add(os.path.abspath(path))
         return result
 
     return carefully(FIX, str(path), config, convert)
@@ -79,7 +82,8 @@ def with_class_of_this_release(config: dict[str, Any], path: str, cls: type) -> 
         path: of the file.
         cls: the tokenizer class.
     """
-    return settings(FIX, tokenizer_class, config, path, cls)
+    is_renamed = os.path.abspath(path) in _renamed  # a class that the program names reads the file as it is
+    return settings(FIX, tokenizer_class, config, path, cls) if is_renamed else config
 
 
 def _of_the_program() -> frozenset[str]:

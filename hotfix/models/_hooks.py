@@ -1,4 +1,4 @@
-"""Whether hooks may change the inputs or the outputs of a module."""
+"""Whether hooks may change the inputs or the outputs of a module, and whether layers can be looked at."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import types
 from typing import Any
 
 from hotfix.patching import hooks, scope
+from hotfix.patching.asked import settled
 
 
 def only_read(module: Any, fix: str = "") -> bool:
@@ -39,6 +40,14 @@ def leave_output(module: Any, fix: str = "") -> bool:
     return all(_keeps(hook, fix) for hook in after) and all(
         scope.is_class_of(fix, hook, "accelerate") for hook in (moves, *getattr(moves, "hooks", ()))
     )
+
+
+@settled
+def is_plain_list(kind: type) -> bool:
+    """Whether a class of containers iterates as a list does; one of the program may bring each layer from a file."""
+    import torch
+
+    return kind.__iter__ in (torch.nn.ModuleList.__iter__, list.__iter__, tuple.__iter__)  # type: ignore[attr-defined]
 
 
 def _keeps(hook: Any, fix: str) -> bool:

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hotfix.models import _registered
+from hotfix.models import _hooks, _registered
 from hotfix.patching import scope
+from hotfix.patching.asked import settled
 
 if TYPE_CHECKING:
     import torch
@@ -41,6 +42,8 @@ def of(fix: str, positions: torch.Tensor, config: Any, module: str, layers: Any)
         return temporal
     if not all(scope.is_own(fix, getattr(names, name, None)) for name in _MASKS):
         return temporal
+    if not _hooks.is_plain_list(type(layers)) or not _are_global_hooks_own(fix):
+        return temporal
     for layer in layers:
         attention = getattr(layer, "self_attn", None)  # Qwen3.5 has layers without one
         if not (scope.is_own(fix, layer, "forward") and scope.is_own(fix, attention, "forward")):
@@ -63,3 +66,11 @@ def _hooks_with_arguments(module: Any) -> Iterator[Any]:
     for kind in ("_forward_pre_hooks", "_forward_hooks"):
         named = getattr(module, f"{kind}_with_kwargs", None) or {}
         yield from (hook for place, hook in (getattr(module, kind, None) or {}).items() if place in named)
+
+
+@settled
+def _are_global_hooks_own(fix: str) -> bool:
+    """Whether hooks of all modules that see arguments by name, if there are any, are no code of the program."""
+    of_all: Any = sys.modules["torch.nn.modules.module"]
+    named = getattr(of_all, "_global_forward_hooks_with_kwargs", {})
+    return all(scope.is_own(fix, hook) for place, hook in of_all._global_forward_hooks.items() if place in named)

@@ -77,7 +77,7 @@ _kernels.are_own_in("fa-sliding-window-off-by-one", __name__) and _fix.is_config
 
 
 def is_configured(window: Any) -> bool:
-    """Whether a window is asked for by the library, or is that of the configuration, which counts all keys.
+    """Whether a window is that of the configuration, which counts all keys, or is asked for by the library without one.
 
     Args:
         window: ``sliding_window`` of a call.
@@ -90,15 +90,24 @@ def is_configured(window: Any) -> bool:
         if frame.f_back is None:
             return True
         frame = frame.f_back
-    if name.startswith("transformers."):
-        return True
+    is_of_the_library = name.startswith("transformers.")
     for caller in (frame, *below):
         for argument in ("self", "module"):
-            # reading other attributes may run user code
-            own = getattr(caller.f_locals.get(argument), "__dict__", {})
-            if window in (own.get("sliding_window"), getattr(own.get("config"), "sliding_window", None)):
+            module = caller.f_locals.get(argument)
+            own = getattr(module, "__dict__", {})  # reading other attributes may run user code
+            configured = getattr(own.get("config"), "sliding_window", None)
+            if window == configured or (window == own.get("sliding_window") and _is_known(module, configured)):
                 return True
+            is_of_the_library = is_of_the_library and not isinstance(configured, int)
+    if is_of_the_library:
+        return True
     return scope.leave_alone(FIX.id, f"{frame.f_code.co_name} asks for a window of its own")
+
+
+def _is_known(module: Any, configured: Any) -> bool:
+    """Whether a module has its window from a constructor of the library, and no configuration has another."""
+    derived = any(kind.__module__.startswith("transformers.") for kind in type(module).__mro__)
+    return derived and not isinstance(configured, int)
 
 
 def _own(name: str, classname: str, releases: str) -> tuple[str, str]:

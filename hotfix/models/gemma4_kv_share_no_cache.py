@@ -18,6 +18,7 @@ import collections
 from typing import Any, Optional
 
 from hotfix.fix import Fix
+from hotfix.models import _hooks
 from hotfix.patching import scope
 
 FIX = Fix(
@@ -149,6 +150,8 @@ class States:
 
 def is_shared_by(layers: Any, cache: Any) -> bool:
     """Whether layers share keys and values without a cache, and every layer and attention is the library's own."""
+    if not _hooks.is_plain_list(type(layers)):
+        return False
     attentions = [getattr(layer, "self_attn", None) for layer in layers]
     if not any(getattr(attention, "is_kv_shared_layer", False) for attention in attentions):
         return False

@@ -48,9 +48,10 @@ fractional_coords_{side} = torch.arange(nb_patches_{side}, device=boundaries.dev
 fractional_coords_{side} = fractional_coords_{side} // nb_patches_{side}.to(boundaries.device)
 fractional_coords_{side} = (fractional_coords_{side}.to(torch.float32) + 0.5) / self.num_patches_per_side
 """
-# Rows and columns of padding, which are not read, have the last position, as in the release.
+# Rows and columns of padding have the last position, and all of them where the first one is hidden, as in the release.
 _EXACT_FOR_A_BATCH = """
-fractional_coords_{side} = {side}_indices.long()[None, :] * self.num_patches_per_side
+fractional_coords_{side} = {side}_indices.long()[None, :] + (nb_patches_{side} == 0).long()[:, None]
+fractional_coords_{side} = fractional_coords_{side} * self.num_patches_per_side
 fractional_coords_{side} = fractional_coords_{side} // nb_patches_{side}.clamp(min=1)[:, None]
 fractional_coords_{side} = fractional_coords_{side}.clamp(max=self.num_patches_per_side - 1)
 fractional_coords_{side} = (fractional_coords_{side}.to(torch.float32) + 0.5) / self.num_patches_per_side

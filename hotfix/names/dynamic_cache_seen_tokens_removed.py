@@ -2,7 +2,8 @@
 
 Symptom   ``AttributeError: 'DynamicCache' object has no attribute 'seen_tokens'``, and
           ``AttributeError: 'DynamicCache' object has no attribute 'get_usable_length'``, from remote code of Phi-3,
-          MiniCPM, InternLM-XComposer and others in ``generate()``.
+          MiniCPM, InternLM-XComposer and others in ``generate()``; the same of ``_seen_tokens``, which a cache of your
+          own counts up in its ``update``, as DynamicCacheWithRepeat of MInference.
 Cause     Both were removed when caches became lists of layers.
 Releases  4.54.0 and later
 Upstream  transformers#32855 (not put back)
@@ -27,6 +28,7 @@ FIX = Fix(
     errors=(
         "AttributeError: '…Cache' object has no attribute 'seen_tokens'",
         "AttributeError: '…Cache' object has no attribute 'get_usable_length'",
+        "AttributeError: '…' object has no attribute '_seen_tokens'",
     ),
 )
 
@@ -50,3 +52,20 @@ def seen_tokens(cache_utils: Any) -> caches.ReadOnly:
         return self.get_seq_length() if grows else None
 
     return caches.ReadOnly(seen_tokens)
+
+
+@FIX.adds_made(("transformers.cache_utils:DynamicCache._seen_tokens", LACKING), of_instances=True)
+def own_count(cache_utils: Any) -> caches.ReadOnly:
+    """What a growing cache had counted, before the program sets the attribute."""
+
+    def _seen_tokens(self: Any) -> int:
+        """The number of tokens in the first layer.
+
+        Raises:
+            AttributeError: the cache has a fixed size, and never had the attribute.
+        """
+        if isinstance(self, cache_utils.EncoderDecoderCache) or caches.maximum(self) is not None:
+            raise AttributeError("_seen_tokens")
+        return int(cache_utils.Cache.get_seq_length(self))
+
+    return caches.ReadOnly(_seen_tokens)

@@ -27,6 +27,7 @@ AN_ATTRIBUTE = "an attribute is read; what a model computes is untouched"
 NOT_CHECKPOINTED = {
     "attention-mask-required": "attention alone, which has nothing to checkpoint",
     "bert-layer-attn-implementation": "an encoder alone, which nobody asks to checkpoint",
+    "blip2-prompt-without-image-tokens": NO_CACHE,
     "cache-from-batch-splits-values": NO_CACHE,
     "cache-layers-missing": NO_CACHE,
     "calls-of-other-releases": NO_CACHE,

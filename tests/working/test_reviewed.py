@@ -36,7 +36,8 @@ def test_a_program_that_is_right_prints_the_same(text, release, tmp_path):
     release, _, accelerate = release.partition("+")
     extras = [f"accelerate=={accelerate or '1.15.0'}"]
     extras += sorted({extra for word, extra in NEEDED.items() if word in text})
-    settings = {"transformers": release, "flash_attn": None, "extras": extras}
+    flash = "2.7.4.post1" if text.startswith("# with flash-attn") else None
+    settings = {"transformers": release, "flash_attn": flash, "extras": extras}
     stock, armed = (run(program, hotfix=hotfix, **settings).require() for hotfix in (False, True))
     assert "itself failed" not in armed.stderr
     lines = [[line for line in done.stdout.splitlines() if "_runtime" not in line] for done in (stock, armed)]

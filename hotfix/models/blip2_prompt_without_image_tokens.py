@@ -1,0 +1,59 @@
+"""BLIP-2 and InstructBLIP cannot caption a picture: their prompt has no places for it.
+
+Symptom   ``RuntimeError: shape mismatch: value tensor of shape [65536] cannot be broadcast to indexing result of shape
+          [0]`` from ``generate(**processor(images=image))``, with a checkpoint from the hub as it has been since
+          November 2024.
+Cause     Its configuration names a token for places of the picture. Up to 4.46.3, the prompt that ``generate`` makes
+          itself has none; a processor from before that time puts none into a text.
+Releases  4.45.0 to 4.53.3
+Upstream  transformers#34876 (a prompt of ``generate`` has the places since 4.47.0)
+Here      The picture goes before a prompt without places, as for a configuration that names no token. A prompt with
+          some places, but too few, raises as before.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Optional
+
+from hotfix.fix import Fix
+
+_MASK = "special_image_mask = (input_ids == self.config."
+
+FIX = Fix(
+    title="BLIP-2: RuntimeError: shape mismatch: value tensor … cannot be broadcast to indexing result of shape [0]",
+    kind="crash",
+    upstream=("transformers#34876",),
+    errors=(
+        "RuntimeError: shape mismatch: value tensor of shape […] cannot be broadcast to indexing result of shape [0]",
+    ),
+    on_error=True,
+    prefilter="special_image_mask",
+)
+
+MODELS = {"blip_2": "Blip2", "instructblip": "InstructBlip", "instructblipvideo": "InstructBlipVideo"}
+
+
+@FIX.edits(
+    *(
+        (f"transformers.models.{folder}.modeling_{folder}:{name}ForConditionalGeneration.generate", ">=4.45.0,<4.54.0")
+        for folder, name in MODELS.items()
+    )
+)
+def only_with_places(node: ast.AST) -> Optional[ast.If]:
+    """Put the picture into its places only where there is one; else the release puts it in front."""
+    if not (isinstance(node, ast.If) and node.orelse and ast.unparse(node.body[0]).startswith(_MASK)):
+        return None
+    changed = copy.copy(node)
+    places = node.body[0].value.func.value.func.value  # type: ignore[attr-defined]  # `(input_ids == …)`
+    some = ast.Call(ast.Attribute(places, "any", ast.Load()), [], [])
+    changed.test = ast.copy_location(ast.BoolOp(ast.And(), [node.test, some]), node.test)
+    return changed
+
+
+@FIX.recognises
+def needs_places(function: ast.AST) -> bool:
+    """Whether a prompt without places has none for the picture, although the release could put it in front."""
+    is_generate = getattr(function, "name", "") == "generate"  # in `forward`, the places are the program's own
+    return is_generate and any(only_with_places(node) is not None for node in ast.walk(function))
