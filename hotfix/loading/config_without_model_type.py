@@ -17,8 +17,8 @@ FIX = Fix(
     title="AttributeError: 'Config' object has no attribute 'model_type', as BiRefNet is loaded",
     kind="loading",
     upstream=("ComfyUI_LayerStyle_Advance#120",),
-    errors=("AttributeError: '…' object has no attribute 'model_type'",),
-    on_error=True,
+    errors=("AttributeError: 'Config' object has no attribute 'model_type'",),
+    on_error=("AttributeError: '…' object has no attribute 'model_type'",),
 )
 
 _READ = "submodule.config.model_type"

@@ -19,8 +19,8 @@ FIX = Fix(
     title="AttributeError: 'PreTrainedConfig' object has no attribute 'max_position_embeddings', from AutoTokenizer",
     kind="loading",
     upstream=("omlx#2129",),
-    errors=("AttributeError: '…' object has no attribute 'max_position_embeddings'",),
-    on_error=True,
+    errors=("AttributeError: 'PreTrainedConfig' object has no attribute 'max_position_embeddings'",),
+    on_error=("AttributeError: '…' object has no attribute 'max_position_embeddings'",),
 )
 
 _STANDARDIZE = "RotaryEmbeddingConfigMixin.standardize_rope_params"

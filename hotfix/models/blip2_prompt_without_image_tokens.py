@@ -1,8 +1,7 @@
 """BLIP-2 and InstructBLIP cannot caption a picture: their prompt has no places for it.
 
-Symptom   ``RuntimeError: shape mismatch: value tensor of shape [65536] cannot be broadcast to indexing result of shape
-          [0]`` from ``generate(**processor(images=image))``, with a checkpoint from the hub as it has been since
-          November 2024.
+Symptom   ``generate(**processor(images=image))`` ends with an error about shapes, one of them ``[0]``, at
+          ``inputs_embeds[special_image_mask] = …``, with a checkpoint from the hub as it has been since November 2024.
 Cause     Its configuration names a token for places of the picture. Up to 4.46.3, the prompt that ``generate`` makes
           itself has none; a processor from before that time puts none into a text.
 Releases  4.45.0 to 4.53.3
@@ -19,16 +18,16 @@ from typing import Optional
 
 from hotfix.fix import Fix
 
+_MISMATCH = (
+    "RuntimeError: shape mismatch: value tensor of shape […] cannot be broadcast to indexing result of shape [0]"
+)
 _MASK = "special_image_mask = (input_ids == self.config."
 
 FIX = Fix(
-    title="BLIP-2: RuntimeError: shape mismatch: value tensor … cannot be broadcast to indexing result of shape [0]",
+    title="BLIP-2 and InstructBLIP cannot caption a picture: their prompt has no places for it",
     kind="crash",
     upstream=("transformers#34876",),
-    errors=(
-        "RuntimeError: shape mismatch: value tensor of shape […] cannot be broadcast to indexing result of shape [0]",
-    ),
-    on_error=True,
+    on_error=(_MISMATCH,),
     prefilter="special_image_mask",
 )
 

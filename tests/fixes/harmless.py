@@ -435,6 +435,19 @@ def one_base_for_all_layers(testbed: Any, target: Any) -> dict[str, Any]:
     return {"logits": model(testbed.randint(5, 48, 2, 24, seed=1)).logits}
 
 
+@of("outputs-of-a-replaced-class")
+def a_class_of_the_program_from_the_start(testbed: Any, target: Any) -> dict[str, Any]:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    class Own(LlamaForCausalLM):
+        pass
+
+    sizes = {"vocab_size": 48, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    model = testbed.model(Own, LlamaConfig(**sizes, num_attention_heads=4), "eager")
+    output = model(testbed.randint(5, 48, 2, 9, seed=1), use_cache=False, output_hidden_states=True)
+    return {"logits": output.logits, **{f"layer {at}": each for at, each in enumerate(output.hidden_states)}}
+
+
 @of("v5-dynamic-rope-not-reset")
 def a_text_within_the_length_of_training(testbed: Any, target: Any) -> dict[str, Any]:
     import torch
