@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import sys
 import types
+from inspect import signature
 from pathlib import PurePath
 from typing import Any, Callable
 
@@ -30,6 +31,7 @@ FIX = Fix(
     errors=(
         "KeyError: 'shape'",
         "RuntimeError: Could not infer dtype of dict",
+        "RuntimeError: Could not infer dtype of tokenizers.Encoding",
         "ValueError: invalid literal for int() with base 10: 'input_ids'",
     ),
     prefilter="def apply_chat_template",
@@ -44,10 +46,11 @@ FIX = Fix(
 @FIX.wraps(("transformers.tokenization_utils_base:PreTrainedTokenizerBase.apply_chat_template", ">=5.0.0"))
 def ids_for_old_callers(original: Callable[..., Any]) -> Callable[..., Any]:
     """Token ids, for code that says nothing."""
+    place = list(signature(original).parameters).index("return_dict")
 
     def apply_chat_template(*args: Any, **kwargs: Any) -> Any:
-        # The mask of the assistant's tokens needs a dictionary, and more arguments without a name may reach to it.
-        says = len(args) > 2 or kwargs.get("return_assistant_tokens_mask") or "return_dict" in kwargs
+        # The mask of the assistant's tokens needs a dictionary.
+        says = len(args) > place or kwargs.get("return_assistant_tokens_mask") or "return_dict" in kwargs
         if not says and is_own(sys._getframe(1)):
             kwargs["return_dict"] = False
         return original(*args, **kwargs)

@@ -16,7 +16,9 @@ def prompt(tokenizer, messages):
     tensor = tokenizer.apply_chat_template(messages, tokenize=True, return_tensors="pt")
     whole = tokenizer.apply_chat_template(messages, return_dict=True, return_tensors="pt")
     text = tokenizer.apply_chat_template(messages, tokenize=False)
-    return torch.tensor(ids), tensor, whole["input_ids"], torch.tensor([len(ids), len(text)])
+    without_tools = tokenizer.apply_chat_template(messages, None)
+    lengths = [len(ids), len(text), len(without_tools)]
+    return torch.tensor(ids), tensor, whole["input_ids"], torch.tensor(lengths)
 """
 
 
