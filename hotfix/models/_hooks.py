@@ -47,7 +47,8 @@ def is_plain_list(kind: type) -> bool:
     """Whether a class of containers iterates as a list does; one of the program may bring each layer from a file."""
     import torch
 
-    return kind.__iter__ in (torch.nn.ModuleList.__iter__, list.__iter__, tuple.__iter__)  # type: ignore[attr-defined]
+    own = getattr(kind, "__iter__", None)  # a container may have `__getitem__` alone
+    return own in (torch.nn.ModuleList.__iter__, list.__iter__, tuple.__iter__)
 
 
 def _keeps(hook: Any, fix: str) -> bool:

@@ -82,8 +82,9 @@ def as_before(original: Callable[..., Any]) -> Callable[..., Any]:
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         if "position_embeddings" in kwargs or len(args) > 1:
             return original(self, *args, **kwargs)
-        words = _completed(self, original, args, kwargs)
-        if words is None or scope.is_handled_around(FIX.id, TypeError):
+        is_handled = scope.is_handled_around(FIX.id, TypeError)
+        words = None if is_handled else _completed(self, original, args, kwargs)
+        if words is None:
             return original(self, *args, **kwargs)
         output, weights = original(self, *args, **words)
         cache = next((words[name] for name in _CACHES if words.get(name) is not None), None)
@@ -100,8 +101,10 @@ def layer_as_before(original: Callable[..., Any]) -> Callable[..., Any]:
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         if "position_embeddings" in kwargs or len(args) > 1:
             return original(self, *args, **kwargs)
-        words = _completed(self.self_attn, original, args, kwargs)
-        if words is None or scope.is_handled_around(FIX.id, TypeError):
+        is_own = scope.is_own(FIX.id, self.self_attn, "forward")  # another attention may need no embeddings
+        is_handled = scope.is_handled_around(FIX.id, TypeError)
+        words = _completed(self.self_attn, original, args, kwargs) if is_own and not is_handled else None
+        if words is None:
             return original(self, *args, **kwargs)
         return original(self, *args, **words)
 

@@ -12,16 +12,11 @@ Here      The picture goes before a prompt without places, as for a configuratio
 
 from __future__ import annotations
 
-import ast
-import copy
-from typing import Optional
-
 from hotfix.fix import Fix
 
 _MISMATCH = (
     "RuntimeError: shape mismatch: value tensor of shape […] cannot be broadcast to indexing result of shape [0]"
 )
-_MASK = "special_image_mask = (input_ids == self.config."
 
 FIX = Fix(
     title="BLIP-2 and InstructBLIP cannot caption a picture: their prompt has no places for it",
@@ -34,25 +29,24 @@ FIX = Fix(
 MODELS = {"blip_2": "Blip2", "instructblip": "InstructBlip", "instructblipvideo": "InstructBlipVideo"}
 
 
-@FIX.edits(
+FIX.edits(
     *(
         (f"transformers.models.{folder}.modeling_{folder}:{name}ForConditionalGeneration.generate", ">=4.45.0,<4.54.0")
         for folder, name in MODELS.items()
-    )
+    ),
+    old="""
+        if __TEST:
+            special_image_mask = (input_ids == __TOKEN).unsqueeze(-1).expand_as(inputs_embeds)
+            *__IN_ITS_PLACES
+        else:
+            *__IN_FRONT
+    """,
+    new="""
+        if __TEST and (input_ids == __TOKEN).any():
+            special_image_mask = (input_ids == __TOKEN).unsqueeze(-1).expand_as(inputs_embeds)
+            *__IN_ITS_PLACES
+        else:
+            *__IN_FRONT
+    """,
+    beside='generate_kwargs.get("max_length", 20)',  # in `forward`, the places are the program's own
 )
-def only_with_places(node: ast.AST) -> Optional[ast.If]:
-    """Put the picture into its places only where there is one; else the release puts it in front."""
-    if not (isinstance(node, ast.If) and node.orelse and ast.unparse(node.body[0]).startswith(_MASK)):
-        return None
-    changed = copy.copy(node)
-    places = node.body[0].value.func.value.func.value  # type: ignore[attr-defined]  # `(input_ids == …)`
-    some = ast.Call(ast.Attribute(places, "any", ast.Load()), [], [])
-    changed.test = ast.copy_location(ast.BoolOp(ast.And(), [node.test, some]), node.test)
-    return changed
-
-
-@FIX.recognises
-def needs_places(function: ast.AST) -> bool:
-    """Whether a prompt without places has none for the picture, although the release could put it in front."""
-    is_generate = getattr(function, "name", "") == "generate"  # in `forward`, the places are the program's own
-    return is_generate and any(only_with_places(node) is not None for node in ast.walk(function))
