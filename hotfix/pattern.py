@@ -190,16 +190,17 @@ class _Search:
             if _same(wanted, node, bound):
                 self.matches += 1
                 return self.choose(node, _built(new_one, bound, node)) if self.change else node
-        for field, value in ast.iter_fields(node):
+        for field in node._fields:
+            value = getattr(node, field, None)
             if isinstance(value, ast.AST):
                 new: Any = self.through(value)
-            elif wanted is None and _is_block(value):
-                new = self._block(value)
-            elif isinstance(value, list):
-                new = [self.through(element) if isinstance(element, ast.AST) else element for element in value]
-            else:
+            elif not isinstance(value, list) or not value:
                 continue
-            if self.change:
+            elif wanted is None and isinstance(value[0], ast.stmt):
+                new = self._block(value)
+            else:
+                new = [self.through(element) if isinstance(element, ast.AST) else element for element in value]
+            if self.change and new is not value:
                 setattr(node, field, new)
         return node
 
@@ -312,10 +313,6 @@ def _parsed(text: str) -> list[ast.stmt]:
 def _only_expression(statements: list[ast.stmt]) -> Optional[ast.expr]:
     only = statements[0] if len(statements) == 1 else None
     return only.value if isinstance(only, ast.Expr) else None
-
-
-def _is_block(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], ast.stmt)
 
 
 def _placeholder(node: Any) -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 
 KINDS = ("security", "crash", "silent", "loading", "training", "removed-api", "api", "performance")
 """The kinds of bugs, in the order of lists: security comes first."""
 
+_WILD = re.compile(r"[*?[]")
+
 
 def covers(pattern: str, module: str) -> bool:
     """Whether a pattern matches the name of a module; ``*.basic_var`` also matches a top-level ``basic_var``."""
+    if not _WILD.search(pattern):  # the usual case: `fnmatchcase` compiles an expression for each pattern
+        return module == pattern
     return fnmatchcase(module, pattern) or fnmatchcase(f".{module}", pattern)
 
 

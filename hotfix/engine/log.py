@@ -63,6 +63,8 @@ class Log:
 
     def _write(self, level: int, sentence: str) -> None:
         chosen = self._policy.log
+        if level < _LEVELS[chosen]:
+            return
         if level < logging.ERROR and chosen != "debug" and job.rank() not in (None, 0):
             return
         logger = logging.getLogger("hotfix")
@@ -74,9 +76,8 @@ class Log:
                 handler = _Stderr()
                 handler.setFormatter(logging.Formatter("hotfix: %(message)s"))
                 logger.addHandler(handler)
-        if level >= _LEVELS[chosen]:
-            logger.setLevel(min(_LEVELS[chosen], logger.level or logging.CRITICAL))
-            logger.log(level, sentence)
+        logger.setLevel(min(_LEVELS[chosen], logger.level or logging.CRITICAL))
+        logger.log(level, sentence)
 
     def warn_once(self, sentence: str, *about: str) -> None:
         """Log a warning once; it is never raised.

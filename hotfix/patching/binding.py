@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import types
 from importlib import import_module
-from typing import Any, Union
+from typing import Union
 
 from ..errors import Refusal
 
@@ -29,8 +29,8 @@ def bound(tree: ast.Module) -> ast.Module:
     Raises:
         Refusal: a module that it imports cannot be imported, or lacks an imported name.
     """
-    changed: ast.Module = _Binder().visit(tree)
-    return changed
+    _bind(tree)
+    return tree
 
 
 def provide(function: types.FunctionType, made: types.CodeType) -> None:
@@ -75,25 +75,36 @@ def imports(made: types.CodeType) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-class _Binder(ast.NodeTransformer):
-    def visit(self, node: ast.AST) -> Any:
-        """Expressions have no imports, so they are left out."""
-        return node if isinstance(node, ast.expr) else super().visit(node)
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
-    def visit_Import(self, node: ast.Import) -> Any:
-        """``import hotfix.a.b as c``; without ``as`` it would bind ``hotfix`` alone, which no edit uses."""
-        if not all(_is_ours(alias.name) and alias.asname for alias in node.names):
-            return node
-        pairs = [(str(alias.asname), _global(_module(alias.name))) for alias in node.names]
-        return _taken(node, pairs)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
-        """``from hotfix.a import b as c``."""
-        if node.level or not _is_ours(node.module or ""):
-            return node
-        return _taken(
-            node, [(alias.asname or alias.name, _member(str(node.module), alias.name)) for alias in node.names]
-        )
+def _bind(owner: ast.AST) -> None:
+    """Change the imports in the blocks of a module or statement; expressions have none."""
+    for field in _BLOCKS:
+        block = getattr(owner, field, None)
+        if not isinstance(block, list):
+            continue
+        for number, node in enumerate(block):
+            if isinstance(node, ast.Import):
+                block[number] = _without_import(node)
+            elif isinstance(node, ast.ImportFrom):
+                block[number] = _without_import_from(node)
+            else:
+                _bind(node)
+
+
+def _without_import(node: ast.Import) -> ast.stmt:
+    """``import hotfix.a.b as c``; without ``as`` it would bind ``hotfix`` alone, which no edit uses."""
+    if not all(_is_ours(alias.name) and alias.asname for alias in node.names):
+        return node
+    return _taken(node, [(str(alias.asname), _global(_module(alias.name))) for alias in node.names])
+
+
+def _without_import_from(node: ast.ImportFrom) -> ast.stmt:
+    """``from hotfix.a import b as c``."""
+    if node.level or not _is_ours(node.module or ""):
+        return node
+    return _taken(node, [(alias.asname or alias.name, _member(str(node.module), alias.name)) for alias in node.names])
 
 
 def _is_ours(module: str) -> bool:

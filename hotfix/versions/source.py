@@ -413,6 +413,7 @@ def _find_quickly(text: str, qualname: str) -> Optional[Found]:
         return None
 
 
+@recent(16)
 def _place(text: str, qualname: str) -> Optional[_Place]:
     """The place of a definition, by indentation; None if it is not certain."""
     lines, heads = lines_of(text), _heads(text)
