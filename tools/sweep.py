@@ -839,11 +839,13 @@ def _states(
             states[version] = known[version]
     if target.way.adds_name:
         # Releases older than a name have not lost it; and if a name is missing twice, a fix may be for one period only.
+        # A name that no release has had is missing where the fix says so.
         declared = set(evidence.declared(target, releases))
+        never = all(state != "fixed" for state, _ in states.values())
         for lacks, run in groupby(releases, key=lambda version: states[version][0] == "broken"):
             lacking = list(run)
-            if lacks and not declared.intersection(lacking):
-                states.update((version, ("absent", "")) for version in lacking)
+            if lacks and (never or not declared.intersection(lacking)):
+                states.update((version, ("absent", "")) for version in lacking if version not in declared)
     return states
 
 
