@@ -14,7 +14,7 @@ Here      Such a model gets the cache by the name that its ``forward`` has, ``pa
           call, fills it by ``update``, or puts it into a dict, and has no word of the new one, and if the library
           prepares the inputs. Code that only tests it, or calculates with it, gets what the release gives it. A
           ``prepare_inputs_for_generation`` of this kind gets it with ``inputs_embeds`` alone: with tokens, which it
-          passes all again, it is right, if slow. A ``forward`` that passes its ``**kwargs`` on passes the cache on with
+          passes all again, it is right, if slow, and ``forward`` gets no cache that has these tokens. A ``forward`` that passes its ``**kwargs`` on passes the cache on with
           them, and is left alone: it may only log or refuse the old name. So is a model with a ``__call__`` or a hook
           of its own, which may translate, and a strict ``forward`` if the program handles the TypeError.
 """
@@ -81,10 +81,27 @@ def by_the_older_name(model: Any, prepare: Callable[..., Any], /, *args: Any, **
         kwargs[old] = kwargs.pop(NEW)
     inputs = prepare(*args, **kwargs)
     old = name_of_the_cache(model)
-    if old is not None and NEW in inputs and inputs.keys().isdisjoint(OLD):
+    tokens = args[0] if args else kwargs.get("input_ids")
+    if old is not None and NEW in inputs and inputs.keys().isdisjoint(OLD) and not repeats(inputs, tokens):
         inputs = copy(inputs)  # the model may keep what it returns
         inputs[old] = inputs.pop(NEW)
     return inputs
+
+
+def repeats(inputs: Any, tokens: Any) -> bool:
+    """Whether the inputs of a step have all tokens, although the cache has some of them: then the model needs no cache.
+
+    Args:
+        inputs: of ``forward``.
+        tokens: all tokens so far, ``(batch, length)``, or None.
+    """
+    length = getattr(inputs[NEW], "get_seq_length", None)
+    passed = inputs.get("decoder_input_ids", inputs.get("input_ids"))
+    if length is None or not isinstance(passed, type(tokens)) or not hasattr(tokens, "shape"):
+        return False
+    return bool(
+        passed.shape == tokens.shape and passed.shape[-1] > length() > 0
+    )  # behind embeddings, the cache has more
 
 
 def name_of_the_cache(model: Any) -> Optional[str]:

@@ -10,7 +10,8 @@ Upstream  not repaired
 Here      An object that is made with a keyword of the old name keeps it, as in 5.23.0; ``outputs["cache"]``, which
           ``generate()`` of 5.24.0 reads, and ``outputs.cache`` give the same value. The same holds for
           ``cache_params``. An object that is made by position, as the release can, is as the release makes it, and
-          ``Trainer.predict`` finds no cache in it. Other classes are left alone.
+          ``Trainer.predict`` finds no cache in it. Other classes are left alone, and so is a program that handles the
+          error.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from functools import partial, wraps
 from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="TypeError: __init__() got an unexpected keyword argument 'cache', in an output class of your own",
@@ -51,14 +53,15 @@ def with_a_constructor_of_its_own(original: Callable[..., None]) -> Callable[...
 
         @wraps(value)
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-            if old not in kwargs:
+            if old not in kwargs or scope.is_handled_around(FIX.id, TypeError):
                 by_position(self, *args, **kwargs)
                 return
             vars(self)[_KEEPS] = True
             value(self, *args, **kwargs)
 
         type.__setattr__(cls, name, __init__)
-        if old not in vars(cls):  # a field without a default: the property of the base class has no setter
+        # A field without a default has the property of the base class, which has no setter; an inherited one a value.
+        if old not in vars(cls) and hasattr(inherited, "__get__"):
             type.__setattr__(cls, old, _Field(old, inherited))
         if NEW not in vars(cls):
             type.__setattr__(cls, NEW, _AnotherName(old))
