@@ -14,9 +14,10 @@ Here      Such a model gets the cache by the name that its ``forward`` has, ``pa
           call, fills it by ``update``, or puts it into a dict, and has no word of the new one, and if the library
           prepares the inputs. Code that only tests it, or calculates with it, gets what the release gives it. A
           ``prepare_inputs_for_generation`` of this kind gets it with ``inputs_embeds`` alone: with tokens, which it
-          passes all again, it is right, if slow, and ``forward`` gets no cache that has these tokens. A ``forward`` that passes its ``**kwargs`` on passes the cache on with
-          them, and is left alone: it may only log or refuse the old name. So is a model with a ``__call__`` or a hook
-          of its own, which may translate, and a strict ``forward`` if the program handles the TypeError.
+          passes all again, it is right, if slow, and ``forward`` gets no cache that has these tokens. A ``forward``
+          that passes its ``**kwargs`` on passes the cache on with them, and is left alone: it may only log or refuse
+          the old name. So is a model with a ``__call__`` or a hook of its own, which may translate, and a strict
+          ``forward`` if the program handles the TypeError.
 """
 
 from __future__ import annotations
@@ -99,9 +100,8 @@ def repeats(inputs: Any, tokens: Any) -> bool:
     passed = inputs.get("decoder_input_ids", inputs.get("input_ids"))
     if length is None or not isinstance(passed, type(tokens)) or not hasattr(tokens, "shape"):
         return False
-    return bool(
-        passed.shape == tokens.shape and passed.shape[-1] > length() > 0
-    )  # behind embeddings, the cache has more
+    # Behind embeddings, the cache has more than the tokens.
+    return bool(passed.shape == tokens.shape and passed.shape[-1] > length() > 0)
 
 
 def name_of_the_cache(model: Any) -> Optional[str]:
