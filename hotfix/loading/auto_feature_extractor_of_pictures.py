@@ -21,7 +21,10 @@ FIX = Fix(
     title="AutoFeatureExtractor does not recognize the feature extractor of a model of pictures, such as ViT",
     kind="removed-api",
     upstream=("transformers#41174",),
-    errors=("ValueError: Unrecognized feature extractor in …. Should have a `feature_extractor_type` key in its …",),
+    errors=(
+        "ValueError: Unrecognized feature extractor in …. Should have a `feature_extractor_type` key in its "
+        "preprocessor_config.json of config.json, or one of the following `model_type` keys in its config.json: …",
+    ),
     on_error=True,
 )
 

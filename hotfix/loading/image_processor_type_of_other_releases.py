@@ -26,7 +26,10 @@ FIX = Fix(
     title="Image processor whose image_processor_type is a class of another release is not recognized",
     kind="loading",
     upstream=("transformers#36193",),
-    errors=("ValueError: Unrecognized image processor in …. Should have a `image_processor_type` key in its …",),
+    errors=(
+        "ValueError: Unrecognized image processor in …. Should have a `image_processor_type` key in its "
+        "preprocessor_config.json of config.json, or one of the following `model_type` keys in its config.json: …",
+    ),
     everyone="only a file with the name of a class that is gone, which would crash the program: the new code tests it",
 )
 

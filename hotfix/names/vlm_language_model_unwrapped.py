@@ -14,27 +14,25 @@ from typing import Any
 
 from hotfix.fix import Fix
 
-FIX = Fix(
-    title="AttributeError: 'GemmaModel' object has no attribute 'model', within a vision-language model",
-    kind="removed-api",
-    upstream=("transformers#37033",),
-    group="removed-names",
-    errors=("AttributeError: '…Model' object has no attribute 'model'",),
-)
-
 CLASSES = """
     gemma:GemmaModel aria:AriaTextModel cohere:CohereModel cohere2:Cohere2Model gemma2:Gemma2Model
     gemma3:Gemma3TextModel llama:LlamaModel mistral:MistralModel mixtral:MixtralModel mllama:MllamaTextModel
     persimmon:PersimmonModel phi:PhiModel phi3:Phi3Model qwen2:Qwen2Model qwen3:Qwen3Model
 """
 """Folder and class of the models that the vision-language models of 4.51 could contain."""
+PAIRS = [(folder, name) for folder, _, name in (entry.partition(":") for entry in CLASSES.split())]
+
+FIX = Fix(
+    title="AttributeError: 'GemmaModel' object has no attribute 'model', within a vision-language model",
+    kind="removed-api",
+    upstream=("transformers#37033",),
+    group="removed-names",
+    errors=tuple(f"AttributeError: '{name}' object has no attribute 'model'" for _, name in PAIRS),
+)
 
 
 @FIX.adds_made(
-    *(
-        (f"transformers.models.{folder}.modeling_{folder}:{name}.model", ">=4.52.0")
-        for folder, _, name in (entry.partition(":") for entry in CLASSES.split())
-    )
+    *((f"transformers.models.{folder}.modeling_{folder}:{name}.model", ">=4.52.0") for folder, name in PAIRS)
 )
 def model(owner: Any) -> property:
     """The model itself."""

@@ -60,4 +60,4 @@ def _pixels(model: str, name: str) -> torch.Tensor:
         # The other models have processors with tokenizers.
         kinds = (AutoImageProcessor, AutoProcessor) if model == "vit" else (AutoImageProcessor,)
         each = [kind.from_pretrained(folder, use_fast=False)(picture(), return_tensors="pt") for kind in kinds]
-    return torch.cat([found["pixel_values"] for found in each])
+    return torch.cat([batch["pixel_values"] for batch in each])
