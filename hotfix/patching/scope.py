@@ -292,8 +292,11 @@ def is_handled_around(fix: str, error: type[BaseException], library: str = "tran
 def _your_code_that_raised(error: BaseException, libraries: Collection[str]) -> str:
     """The name of the program's function that raised an error, itself or in a module of torch; empty if a library did.
 
-    A call with wrong arguments fails in the code that calls: that must be one of the libraries around a model.
+    A call with wrong arguments fails in the code that calls: that must be one of the libraries around a model. A module
+    that is not found fails in the code that imports it, but Python raises that error, and gives it the name.
     """
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return ""
     frames = []
     trace = error.__traceback__
     while trace is not None:
