@@ -86,3 +86,16 @@ def test_a_method_that_passes_its_call_on_stands_for_its_caller(above: str, is_d
     mine = _in("__main__", text)()
     call = _in("transformers.tokenization", "def run(mine): mine.pad(side=1)")
     assert _declared(lambda: call(mine), ("TypeError: …pad() got an unexpected keyword argument …",)) is is_declared
+
+
+@pytest.mark.parametrize(
+    ("text", "is_declared"),
+    [
+        ("def run(): import not_there_at_all", True),
+        ("def run(): raise ModuleNotFoundError(\"No module named 'not_there_at_all'\")", False),
+    ],
+)
+def test_a_module_that_is_not_found_is_an_error_of_python(text: str, is_declared: bool) -> None:
+    """Remote code that imports its neighbour has not raised the error itself."""
+    patterns = ("ModuleNotFoundError: No module named '…'",)
+    assert _declared(_in("transformers_modules.mine", text), patterns) is is_declared
