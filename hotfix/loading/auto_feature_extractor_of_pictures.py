@@ -1,7 +1,7 @@
 """``AutoFeatureExtractor`` does not load the image processor of a model.
 
-Symptom   ``ValueError: Unrecognized feature extractor in google/vit-base-patch16-224. Should have a
-          `feature_extractor_type` key …`` from programs that read pictures as was usual until 4.26.
+Symptom   ``AutoFeatureExtractor.from_pretrained("google/vit-base-patch16-224")``, as was usual until 4.26, does not
+          recognize the feature extractor, and asks for ``feature_extractor_type``.
 Cause     For a model of pictures, ``AutoFeatureExtractor`` gave its feature extractor, another name of its image
           processor. 5.0.0 removed these classes.
 Releases  5.0.0 and later
