@@ -212,7 +212,8 @@ def _proved(
     return replace(proof, result=VERIFIED, reason=reason)
 
 
-_NEEDS_FLASH = re.compile(r"\b_?flash|cuda|triton", re.IGNORECASE)
+# Where flash-attn cannot be loaded, its functions are None.
+_NEEDS_FLASH = re.compile(r"\b_?flash|cuda|triton|'NoneType' object is not callable", re.IGNORECASE)
 
 
 def _is_of_the_bug(fix: Fix, result: dict[str, Any]) -> bool:
