@@ -263,6 +263,13 @@ def matrix(session: nox.Session) -> None:
 
 
 @nox.session
+def alive(session: nox.Session) -> None:
+    """One broken release of every fix, run anew: after a change of the engine, which makes no result old."""
+    install_testbed(session)
+    session.run("python", "-m", "tools.matrix", "--alive", *session.posargs)
+
+
+@nox.session
 def deviations(session: nox.Session) -> None:
     """Programs that differ from the library's own code, with and without hotfix; `-- --fix ID` for a part."""
     install_testbed(session)

@@ -3,6 +3,7 @@
     python -m tools.matrix                          all cells without a result; may be interrupted and resumed
     python -m tools.matrix --fix ID --release R     part of it (both may be repeated)
     python -m tools.matrix --slice                  for every fix the first and last broken release and the next one
+    python -m tools.matrix --alive                  one broken release of every fix, run anew; writes no results
     python -m tools.matrix --shard 2/8              the second of eight parts, which are the same on every machine
     python -m tools.matrix --list                   lists the cells that would run
     python -m tools.matrix --carry-over             runs nothing: see below
@@ -16,7 +17,8 @@ armed hotfix, or not, and then imported the common part of the release's models 
 
 The results are in docs/data/matrix, a file for each fix (`tools.results`). A cell whose result belongs to another text
 of the fix is run again. The tests run these cells as well, all of them, and a sample of the others, which differs for
-every commit.
+every commit. A result does not depend on the text of the engine: after a change of it, `--alive` shows that every fix
+still repairs.
 
 `--carry-over` stores the current text of the fixes with results that were good with another text. Use it only after a
 change for which it was shown by other means that the repaired syntax trees and the case are the same: afterwards these
@@ -33,8 +35,10 @@ import os
 import platform
 import re
 import sys
+import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -166,6 +170,22 @@ def slice_of(every: Sequence[Cell]) -> list[Cell]:
     return list(chosen.values())
 
 
+def alive_of(every: Iterable[Cell]) -> list[Cell]:
+    """One broken cell of every fix, from few releases: a release costs more to prepare than a cell."""
+    left: dict[str, list[Cell]] = {}
+    for cell in every:
+        if cell.verdict == "broken":
+            left.setdefault(cell.fix.id, []).append(cell)
+    chosen: list[Cell] = []
+    while left:
+        fixes = Counter(release for own in left.values() for release in {cell.release for cell in own})
+        best = max(fixes, key=lambda release: (fixes[release], release))
+        here = [next((cell for cell in own if cell.release == best), None) for own in left.values()]
+        chosen += filter(None, here)
+        left = {id: own for (id, own), cell in zip(left.items(), here, strict=True) if cell is None}
+    return chosen
+
+
 def sample_of(every: Iterable[Cell], size: int, seed: str) -> list[Cell]:
     """Some cells, sampled by a seed, from `RELEASES_DRAWN` releases: a release costs more to prepare than a cell.
 
@@ -216,10 +236,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     every = cells(modules)
     chosen = slice_of(every) if options.slice else every
     chosen = [cell for cell in chosen if not options.fix or cell.fix.id in options.fix]
+    chosen = alive_of(chosen) if options.alive else chosen
     chosen = [cell for cell in chosen if not options.release or str(cell.release) in options.release]
     chosen = [cell for cell in chosen if not options.target or options.target in cell.target.key]
     chosen = shard_of(chosen, options.shard) if options.shard else chosen
-    book = Book(options.results)
+    with tempfile.TemporaryDirectory() as thrown_away:
+        book = Book(Path(thrown_away) if options.alive else options.results)
+        return _work(options, book, every, chosen, problems)
+
+
+def _work(options: argparse.Namespace, book: Book, every: list[Cell], chosen: list[Cell], problems: list[str]) -> int:
+    """What the command line asks for, with the cells that it chose; returns the exit status."""
     if options.carry_over:
         print(f"{book.carry_over(chosen)} results carried over to today's text of the fixes")
         return 0
@@ -655,6 +682,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--release", action="append", default=[], help="only this release; may be repeated")
     parser.add_argument("--target", default="", help="only targets whose name contains this")
     parser.add_argument("--slice", action="store_true", help="first and last broken release, and the one after it")
+    parser.add_argument(
+        "--alive", action="store_true", help="one broken release of every fix, run anew; writes no results"
+    )
     parser.add_argument(
         "--stale", action="store_true", help="the slice, and entries of an earlier text: what the tests would run"
     )

@@ -293,6 +293,18 @@ def test_the_slice_is_the_first_and_the_last_broken_release_and_the_next(testbed
     assert [cell.verdict for cell in chosen] == ["broken", "broken", "fixed"]
 
 
+def test_each_fix_is_shown_to_be_alive_by_one_broken_cell_of_few_releases(testbed):
+    every = [
+        replace(cell, fix=replace(cell.fix, id=id), release=Version(release))
+        for id, releases in {"a": ("1.0", "2.0"), "b": ("2.0", "3.0"), "c": ("4.0",)}.items()
+        for release in releases
+        for cell in matrix.cells({HOME: make_fix()}, evidence.FOLDER)[1:]
+    ]
+    chosen = matrix.alive_of(every)
+    assert sorted((cell.fix.id, str(cell.release)) for cell in chosen) == [("a", "2.0"), ("b", "2.0"), ("c", "4.0")]
+    assert {cell.verdict for cell in chosen} == {"broken"}
+
+
 def test_results_of_cells_that_are_gone_are_dropped(testbed, tmp_path):
     carried_out(testbed, tmp_path)
     book = matrix.Book(tmp_path / "matrix")
