@@ -4,9 +4,11 @@ Symptom   ``AttributeError: 'BertModel' object has no attribute 'get_extended_at
           ``invert_attention_mask``, ``create_extended_attention_mask_for_decoder``, ``estimate_tokens``,
           ``floating_point_ops`` and ``framework``, from encoders with a forward of their own (GroundingDINO, BLIP,
           ALBEF); of ``freeze_feature_extractor``, from scripts that train Wav2Vec2, HuBERT or WavLM; of
-          ``model_parallel``, from scripts that train T5 or GPT-2; of ``warnings_issued``, from TRL before 0.26.
+          ``model_parallel``, from scripts that train T5 or GPT-2; of ``warnings_issued``, from TRL before 0.26; of
+          ``_prepare_encoder_decoder_kwargs_for_generation``, from models that override it and call the library's.
 Cause     Masks are made by functions of ``masking_utils``, and the other frameworks were removed.
-Releases  the masks 5.17.0 and later, ``warnings_issued`` 5.1.0 and later, the others 5.0.0 and later
+Releases  the masks 5.17.0 and later, ``warnings_issued`` 5.1.0 and later, the preparation of encoders 5.18.0 and
+          later, the others 5.0.0 and later
 Upstream  by design (not put back)
 Here      The results of 5.16.1 and 4.57.6. A mask takes a device in the third place, as in 4.x, or a dtype, as in 5.x;
           ``framework`` is ``"pt"``. ``freeze_feature_extractor`` is ``freeze_feature_encoder`` of the same model, for
@@ -36,6 +38,7 @@ FIX = Fix(
         "AttributeError: '…' object has no attribute 'freeze_feature_extractor'",
         "AttributeError: '…' object has no attribute 'model_parallel'",
         "AttributeError: '…' object has no attribute 'warnings_issued'",
+        "AttributeError: '…' object has no attribute '_prepare_encoder_decoder_kwargs_for_generation'",
     ),
 )
 
@@ -80,6 +83,24 @@ _OF_LAYERS = {
     "umt5:UMT5": "ForSequenceClassification",
 }
 """The classes of 4.57.6 that had ``model_parallel``."""
+
+
+@FIX.adds(("transformers.generation.utils:GenerationMixin._prepare_encoder_decoder_kwargs_for_generation", ">=5.18.0"))
+def _prepare_encoder_decoder_kwargs_for_generation(
+    self: Any, inputs_tensor: Any, model_kwargs: Any, model_input_name: Any = None, generation_config: Any = None
+) -> Any:
+    """The arguments of a model with the outputs of its encoder: the method under its new name.
+
+    Args:
+        self: the model.
+        inputs_tensor: the inputs of the encoder.
+        model_kwargs: the arguments of the model.
+        model_input_name: the name of the inputs; by default the main one.
+        generation_config: by default that of the model.
+    """
+    settings = self.generation_config if generation_config is None else generation_config
+    prepare = self._prepare_text_encoder_decoder_kwargs_for_generation
+    return prepare(inputs_tensor, model_kwargs, model_input_name, settings)
 
 
 @FIX.adds((f"{MIXIN}.invert_attention_mask", ">=5.17.0"))

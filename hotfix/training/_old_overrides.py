@@ -53,6 +53,21 @@ def lacks(trainer: Any, name: str, positional: int) -> bool:
     return is_override(method) and not takes(method, positional=positional)
 
 
+def number_of_arguments(trainer: Any, name: str) -> int:
+    """How many arguments without a name an override takes; 0 for the library's method, and for one that takes any."""
+    method = method_of(trainer, name)
+    try:
+        parameters = _parameters_of(method) if is_override(method) else ()
+    except (TypeError, ValueError):  # it has no signature
+        return 0
+    return 0 if any(parameter.kind in _ANY_NUMBER for parameter in parameters) else len(parameters)
+
+
+def number_of_parameters(method: Any) -> int:
+    """How many parameters the function of a class takes, without ``self``."""
+    return len(_parameters(method, True))
+
+
 def ends(fix: str) -> bool:
     """Whether a TypeError ends the program; False if the program handles it, around `train` or in a method of its own.
 
@@ -101,7 +116,7 @@ def is_old_step(trainer: Any) -> bool:
     method = method_of(trainer, "training_step")
     if not lacks(trainer, "training_step", positional=3):
         return False
-    return trainer.args.gradient_accumulation_steps == 1 or "backward" not in _names(method)
+    return trainer.args.gradient_accumulation_steps == 1 or "backward" not in names_in(method)
 
 
 def is_old_loss(trainer: Any) -> bool:
@@ -123,7 +138,7 @@ def fetches_no_batches(trainer: Any) -> bool:
         first = next(iter(_parameters_of(method)), None)
     except (TypeError, ValueError):
         return False
-    generates = first is not None and first.name == "model" and "generate" in _names(method)
+    generates = first is not None and first.name == "model" and "generate" in names_in(method)
     return generates or not takes(method, positional=len(_parameters(Trainer.get_batch_samples, True)))
 
 
@@ -181,7 +196,7 @@ def _signature(function: Any) -> inspect.Signature:
     return inspect.signature(function, follow_wrapped=False)
 
 
-def _names(method: Any) -> set[str]:
+def names_in(method: Any) -> set[str]:
     """The names that a method and the functions in it use."""
 
     def of(code: types.CodeType) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""What the lines in ``lines_of_4.txt`` and ``lines_of_5.txt`` use, and the loop that runs them."""
+"""What the lines in ``lines_of_4.txt``, ``lines_of_5.txt`` and ``overrides.txt`` use, and the loop that runs them."""
 
 import os
 import re
+import shutil
 import tempfile
 import warnings
 
@@ -72,10 +73,57 @@ DATA = [{"input_ids": torch.tensor([5, 6, 7]), "labels": torch.tensor([5, 6, 7])
 
 
 def small_trainer(kind=transformers.Trainer, callbacks=None, compute_loss_func=None, processing_class=None, **given):
+    model, eval_dataset = given.pop("model", None) or small_llama(), given.pop("eval_dataset", None)
     settings = {"output_dir": D + "/out", "use_cpu": True, "report_to": [], "disable_tqdm": True, **given}
     own = {"callbacks": callbacks, "compute_loss_func": compute_loss_func, "processing_class": processing_class}
     own = {name: value for name, value in own.items() if value is not None}
-    return kind(small_llama(), transformers.TrainingArguments(**settings), train_dataset=DATA, **own)
+    arguments = transformers.TrainingArguments(**settings)
+    return kind(model, arguments, train_dataset=DATA, eval_dataset=eval_dataset, **own)
+
+
+def trained(kind, **settings):
+    """Steps, loss, the keys that it logged, and files."""
+    folder = settings.setdefault("output_dir", D + "/out")
+    shutil.rmtree(folder, ignore_errors=True)
+    settings = {"per_device_train_batch_size": 2, "num_train_epochs": 2, "save_strategy": "no", **settings}
+    trainer = small_trainer(kind, **settings)
+    done = trainer.train()
+    keys = sorted({key for logs in trainer.state.log_history for key in logs} & {"mine", "loss", "epoch", "step"})
+    written = os.listdir(folder) if os.path.isdir(folder) else []
+    files = sorted(name for name in written if name.startswith("checkpoint"))
+    own = sorted(name for name in ("steps", "seen") if hasattr(trainer, name))
+    return done.global_step, round(done.training_loss, 3), keys, files, own
+
+
+def evaluated(kind):
+    trainer = small_trainer(kind, per_device_eval_batch_size=2)
+    metrics = trainer.evaluate(DATA)
+    return sorted(metrics), round(metrics["eval_loss"], 3)
+
+
+def written(kind, **settings):
+    """The tokens that a model writes."""
+    model = kind(llama_config).eval()
+    with torch.no_grad():
+        for number, parameter in enumerate(model.parameters()):
+            torch.manual_seed(number)
+            parameter.copy_(torch.randn(parameter.shape))
+    start = torch.tensor([[5, 6, 7, 8]])
+    return model.generate(start, max_new_tokens=4, do_sample=False, **settings).tolist()
+
+
+def loaded(kind):
+    """Whether a model is loaded as it was saved, and which attention it has."""
+    kind(llama_config).save_pretrained(D + "/kind")
+    model = kind.from_pretrained(D + "/kind")
+    tied = model.lm_head.weight is model.model.embed_tokens.weight
+    return model.config._attn_implementation, tied
+
+
+def resized(kind):
+    model = kind(llama_config)
+    model.resize_token_embeddings(70)
+    return model.lm_head.weight.shape, getattr(model, "mine", None)
 
 
 def main(cases):
