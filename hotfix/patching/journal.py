@@ -248,15 +248,23 @@ class Journal:
         if function is None:
             raise Refusal(f"{target.qualname} is {type(site.raw).__name__}, not a Python function")
         edited = decorator or function
-        return _Recoding(site, function, edited, self.first_code(edited))
+        first = self.first_code(edited)
+        is_of_edited = decorator is not None and function.__code__ not in first.co_consts
+        return _Recoding(site, function, edited, first, self._edits_of(edited) if is_of_edited else ())
 
     def _made_by(self, decorator: types.FunctionType, site: live.Site) -> types.FunctionType:
-        """The function that a decorator has put around the object at a site."""
-        inner = [const for const in self.first_code(decorator).co_consts if isinstance(const, types.CodeType)]
+        """The function that a decorator, as it was at first or as it is now, has put around the object at a site."""
+        both = (*self.first_code(decorator).co_consts, *decorator.__code__.co_consts)
+        inner = [const for const in both if isinstance(const, types.CodeType)]
         for layer in live.layers(site.raw):
             if isinstance(layer, types.FunctionType) and self.first_code(layer) in inner:
                 return layer
         raise Refusal(f"{decorator.__qualname__} has put nothing around {site.name}")
+
+    def _edits_of(self, function: types.FunctionType) -> tuple[Target, ...]:
+        """The edits that a function has now."""
+        recoded = [operation for operation in self._operations if isinstance(operation, _Recoding)]
+        return tuple(step.target for operation in recoded if operation.function is function for step in operation.steps)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -291,11 +299,18 @@ class _Recoding:
         source: the code of `edited`.
         installed: the code that the function has now.
         original: the source of `edited` from its file; read once, since the file may change.
+        earlier: edits that `edited` had when it made the function.
     """
 
     def __init__(
-        self, site: live.Site, function: types.FunctionType, edited: types.FunctionType, source: types.CodeType
+        self,
+        site: live.Site,
+        function: types.FunctionType,
+        edited: types.FunctionType,
+        source: types.CodeType,
+        earlier: tuple[Target, ...] = (),
     ) -> None:
+        self.earlier = earlier
         self.site = site
         self.function = function
         self.before = function.__code__
@@ -353,7 +368,7 @@ class _Recoding:
         if self.original is None:
             text = "".join(linecache.getlines(self.source.co_filename, self.edited.__globals__))
             self.original = code.written(self.source, self.edited.__qualname__, text)
-        made = code.edited_code(self.original, [step.target for step in steps])
+        made = code.edited_code(self.original, [*self.earlier, *(step.target for step in steps)])
         return made if self.edited is self.function else code.inner_code(made, self.before)
 
     def sentence(self, target: Target, late: bool) -> str:

@@ -57,10 +57,12 @@ def _have_to_be_moved(labels: Any, ids: Any) -> Any:
     if ids is None or ids.is_meta or labels.is_meta or ids.device != labels.device:
         return None
     is_label = labels != -100
-    if ids.shape == labels.shape:  # more of them are the token at their place than the token before it
+    if ids.shape == labels.shape:  # at least as many of them are the token at their place as the token before it
         at_their_place = ((ids == labels) & is_label).sum()
         one_later = ((ids[..., 1:] == labels[..., :-1]) & is_label[..., :-1]).sum()
-        return at_their_place > one_later
+        # Without a sign the release decides, unless it would leave no label.
+        is_without_a_sign = (at_their_place == one_later) & is_label[..., 1:].any()
+        return (at_their_place > one_later) | is_without_a_sign
     read, after = ids[..., :-1].flatten(), ids[..., 1:].flatten()
     if labels.shape != read.shape:
         return None

@@ -12,7 +12,7 @@ from weakref import ref
 
 from hotfix._support.memo import weakly
 from hotfix.patching import code, scope
-from hotfix.training import _passed_on, _scaling
+from hotfix.training import _passed_on, _scaling, _user_code
 from hotfix.versions import source
 
 # Names of functions that compute a mean over the labels, in the forward of a model. CTC is a sum by default.
@@ -143,6 +143,8 @@ def _is_mean(owner: Any, model: Any, trainer: Any) -> bool:
 def _is_left_undivided(owner: Any, model: Any, trainer: Any) -> bool:
     if getattr(trainer, "compute_loss_func", None) is not None:
         return False
+    if _is_divided_by_accelerate(trainer):
+        return scope.leave_alone(_ID, "Accelerate divides the loss in your program")
     forward = next((kind for kind in type(model).__mro__ if "forward" in vars(kind) and _is_of_library(kind)), None)
     return (
         forward is owner
@@ -152,6 +154,12 @@ def _is_left_undivided(owner: Any, model: Any, trainer: Any) -> bool:
         and _passed_on.is_output_passed_on(_ID, model)
         and not _scaling.is_gradient_scaled(_ID, trainer)
     )
+
+
+def _is_divided_by_accelerate(trainer: Any) -> bool:
+    """Whether the program has given Accelerate the number of micro-batches, which the release does not."""
+    gives_it = str(sys.modules["transformers"].__version__).startswith(_GIVE_ACCELERATE_THE_NUMBER)
+    return not gives_it and getattr(trainer.accelerator, "gradient_accumulation_steps", 1) > 1
 
 
 def divisor(trainer: Any, num_items_in_batch: Any) -> int:
@@ -183,6 +191,7 @@ _ATTRIBUTE = "accepts_loss_kwargs"
 _ID = "ga-loss-kwargs-swallowed-vlm"
 _COUNTING = ("get_batch_samples", "_get_num_items_in_batch")  # methods of the Trainer
 _DIVIDES_WITHOUT_NUMBER = "4.48.0"  # its Trainer divides where there is no number; later ones ask the model again
+_GIVE_ACCELERATE_THE_NUMBER = ("5.2.", "5.3.", "5.4.", "5.5.")
 _WRAPPING = {"torch", "peft", "accelerate", "deepspeed", "hotfix"}  # packages with modules around a model
 _answers: set[_Answer] = set()
 
@@ -198,11 +207,36 @@ def _asking_trainer() -> Any:
         name = str(frame.f_globals.get("__name__"))
         if frame.f_code.co_name == "__init__" and name == "transformers.trainer":
             return frame.f_locals.get("self")
-        is_looking = frame.f_code.co_name in ("__getattr__", "__getattribute__")
+        is_looking = frame.f_code.co_name in ("__getattr__", "__getattribute__") and _hands_calls_on(frame)
         if frame.f_back is None or not (is_looking or name.partition(".")[0] in _WRAPPING):
             break
         frame = frame.f_back
     return None
+
+
+def _hands_calls_on(frame: Any) -> bool:
+    """Whether the wrapper in whose ``__getattr__`` a frame is calls the model with what it is called with itself."""
+    wrapper = frame.f_locals.get(frame.f_code.co_varnames[0])
+    function = _user_code.function_of(getattr(type(wrapper), "forward", None))
+    if function is None or "forward" in getattr(wrapper, "__dict__", {}):
+        return function is None
+    if str(function.__module__).partition(".")[0] in _WRAPPING:
+        return True
+    definition = _user_code.definition_of(function.__code__)
+    return definition is not None and _is_call_handed_on(definition)
+
+
+def _is_call_handed_on(forward: ast.FunctionDef) -> bool:
+    """Whether a forward has nothing but ``return self.….(*args, **kwargs)``, with both and no other parameters."""
+    *before, last = forward.body[int(ast.get_docstring(forward) is not None) :] or forward.body
+    call, given = getattr(last, "value", None), forward.args
+    if not isinstance(last, ast.Return) or not isinstance(call, ast.Call) or not (given.vararg and given.kwarg):
+        return False
+    is_alone = (
+        len(given.args) == 1 and not given.kwonlyargs and not before[int(ast.get_docstring(forward) is not None) :]
+    )
+    passed = [ast.unparse(part) for part in (*call.args, *(keyword.value for keyword in call.keywords))]
+    return is_alone and passed == [f"*{given.vararg.arg}", given.kwarg.arg]
 
 
 @weakly

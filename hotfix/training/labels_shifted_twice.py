@@ -15,10 +15,10 @@ Here      The loss gets the labels as ``shift_labels``; up to 4.50.3, where it d
           labels get an additional position. The number of labels of a step goes to the loss as before. A
           ``loss_function`` that the user has set is called as before, and so is one that the user has put in the place
           of the library's. Where the user passes ``decoder_input_ids`` that are the labels, and not the labels moved to
-          the right, the loss moves them, as in stock. Labels that the user has moved the other way, to make up for the
-          bug, are recognized by ``input_ids`` (GIT, JetMoe, Moshi) and moved as in stock. With ``inputs_embeds`` or
-          ``decoder_inputs_embeds`` nothing shows which labels the user means, and the loss moves them as in stock; so
-          it does in `MoshiForConditionalGeneration`, whose decoder reads nothing else.
+          the right, the loss moves them, as in stock, and so it does if they show neither. Labels that the user has
+          moved the other way, to make up for the bug, are recognized by ``input_ids`` (GIT, JetMoe, Moshi) and moved as
+          in stock. With ``inputs_embeds`` or ``decoder_inputs_embeds`` nothing shows which labels the user means, and
+          the loss moves them as in stock; so it does in `MoshiForConditionalGeneration`, whose decoder has no others.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ Symptom   ``TypeError: MyTrainer._maybe_log_save_evaluate() takes 7 positional a
 Cause     4.38.0 passes the norm of the gradients, 4.47.0 the time at which training began, 4.51.0 the learning rate.
 Releases  4.47.0 and later
 Upstream  the arguments were added in 4.38.0, 4.47.0 and 4.51.0
-Here      An override is called as its release called it, and the library's method gets the rest where the override calls
-          it.
+Here      An override is called as its release called it, and the library's method gets the rest where the override
+          calls it.
 """
 
 from __future__ import annotations

@@ -45,12 +45,26 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         results = {"parallel": torch.tensor(_of_layers(kind).model_parallel)}
     elif name == "warnings_issued":
         results = {"kept": torch.tensor(_keeps_warnings(encoder)), "other": torch.tensor(len(decoder.warnings_issued))}
+    elif name == "_prepare_encoder_decoder_kwargs_for_generation":
+        results = _encoded(testbed)
     elif name == "framework":
         results = {"name": words(encoder.framework)}
     else:
         numbers = [getattr(encoder, name)({"input_ids": MASK}), getattr(encoder, name)({})]
         results = {"numbers": torch.tensor(numbers)}
     return results
+
+
+def _encoded(testbed: Testbed) -> dict[str, torch.Tensor]:
+    """What the encoder of a T5 makes of tokens."""
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    config = T5Config(vocab_size=16, d_model=8, d_ff=8, d_kv=4, num_layers=1, num_heads=2, decoder_start_token_id=0)
+    model = testbed.fill(T5ForConditionalGeneration(config)).eval()
+    prepare = model._prepare_encoder_decoder_kwargs_for_generation
+    tokens = torch.tensor([[3, 4, 5]])
+    whole = prepare(tokens, {"attention_mask": torch.tensor([[1, 1, 0]])}, "input_ids", model.generation_config)
+    return {"state": whole["encoder_outputs"].last_hidden_state, "mask": whole["attention_mask"]}
 
 
 def _keeps_warnings(model: Any) -> list[bool]:
