@@ -85,7 +85,9 @@ class Applier:
             reason = standing.rewritten(module, qualname, text, self._journal)
             if reason:
                 return Judgement(Verdict.UNKNOWN, reason)
-        return judgement
+        is_to_be_wrapped = target.way.is_around and judgement.verdict is Verdict.BROKEN
+        above = standing.wrapped_by_a_base(module, target.qualname) if is_to_be_wrapped else None
+        return judgement._replace(verdict=Verdict.UNAFFECTED, reason=above) if above else judgement
 
     def _apply_verdict(
         self, fix: Fix, target: Target, judgement: Judgement, module: types.ModuleType, late: bool

@@ -40,10 +40,23 @@ def foreign(module: types.ModuleType, qualname: str, text: str, journal: Journal
     first = journal.first_code(function)
     if first.co_filename != module.__file__ or not source.begins_at(text, qualname, first.co_firstlineno):
         return f"Somebody else has put the function at {first.co_filename}:{first.co_firstlineno} in its place."
-    explained = set(_packages_of_decorators(module, qualname, text))
+    explained = {*_packages_of_decorators(module, qualname, text), *_packages_of_bases(site)}
     for layer in layers[:-1]:
         if not explained.intersection(_packages(layer)):
             return f"Somebody else has put {live.place_of(layer)} around it."
+    return None
+
+
+def wrapped_by_a_base(module: types.ModuleType, qualname: str) -> Optional[str]:
+    """Which class puts a wrapper around this method of each subclass, as a sentence; None if there is none.
+
+    The wrapper may ask whether it is the outermost one, as that of ``GradientCheckpointingLayer`` does in 5.23.0.
+    """
+    site = live.resolve(module, qualname)
+    for base in _bases_with_a_hook(site):
+        home = vars(base)["__init_subclass__"].__func__.__globals__
+        if any(getattr(layer, "__globals__", None) is home for layer in live.layers(site.raw)[:-1]):
+            return f"{base.__qualname__} has put a wrapper around it, which may have to be the outermost one."
     return None
 
 
@@ -82,6 +95,17 @@ def _functions(site: live.Site, qualname: str) -> Iterator[tuple[str, types.Func
         if functions:
             # The functions of a property share one name; only the last one in the file is compared.
             yield f"{qualname}.{name}", max(functions, key=lambda function: function.__code__.co_firstlineno)
+
+
+def _bases_with_a_hook(site: live.Site) -> Iterator[type]:
+    """The bases of the class that has a method, as far as they do something with each subclass."""
+    bases = site.owner.__mro__[1:] if isinstance(site.owner, type) else ()
+    return (base for base in bases if isinstance(vars(base).get("__init_subclass__"), classmethod))
+
+
+def _packages_of_bases(site: live.Site) -> Iterator[str]:
+    for base in _bases_with_a_hook(site):
+        yield from _packages(vars(base)["__init_subclass__"].__func__)
 
 
 def _packages_of_decorators(module: types.ModuleType, qualname: str, text: str) -> Iterator[str]:

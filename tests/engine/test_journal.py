@@ -302,6 +302,17 @@ def test_the_wrapper_of_one_function_is_edited_and_those_of_others_are_not(lab: 
         put(Journal(), nothing, toy)
 
 
+def test_an_edit_of_a_wrapper_keeps_the_edits_that_its_decorator_had(lab: Lab) -> None:
+    toy, journal, first = lab.module(text=TEXT), Journal(), lab.fix("a-first")
+    first.edits("toys.toy:logged", old="return function(*args, **kwargs)", new="return (function(*args, **kwargs), 1)")
+    put(journal, first, toy)
+    toy.Layer.forward = toy.logged(toy.Layer.forward.__wrapped__)  # as if the module was imported now
+    put(journal, in_the_decorator(lab, new="[function(*args, **kwargs)]"), toy)
+    assert (toy.Layer().forward(3), toy.Layer().other(3)) == (([3], 1), 3)
+    journal.uninstall()
+    assert toy.Layer().forward(3) == (3, 1), "this wrapper was made with the first edit"
+
+
 @pytest.mark.parametrize("late", [True, False])
 def test_functions_that_a_changed_one_has_made_are_counted(lab: Lab, late: bool) -> None:
     toy, journal, fix = lab.module(text=TEXT), Journal(), lab.fix("a-maker")
@@ -580,6 +591,33 @@ def test_a_layer_is_somebody_elses_unless_a_decorator_in_the_source_explains_it(
     of_class = TEXT.replace("class Layer", "@os.path.theirs\nclass Layer")
     shifted = of_class.replace("\n\n\n@os", "\n\n@os", 1)  # the lines after it stay the same
     assert foreign(toy, shifted, "Layer.forward") == "None"
+
+
+OF_A_BASE = """
+import functools
+
+class Base:
+    def __init_subclass__(cls):
+        forward = cls.forward
+
+        @functools.wraps(forward)
+        def outermost(self, x):
+            return forward(self, x)
+
+        cls.forward = outermost
+
+
+class Layer(Base):
+    def forward(self, x):
+        return x
+"""
+
+
+def test_a_wrapper_that_a_base_puts_around_a_method_is_not_foreign_and_stays_outermost(lab: Lab) -> None:
+    bases = lab.module("bases", OF_A_BASE)
+    assert foreign(bases, OF_A_BASE, "Layer.forward") == "None"
+    assert "Base has put a wrapper around it" in str(standing.wrapped_by_a_base(bases, "Layer.forward"))
+    assert standing.wrapped_by_a_base(lab.module(text=TEXT), "Layer.forward") is None, "a decorator's is not"
 
 
 def test_code_installed_by_this_journal_is_not_foreign(lab: Lab) -> None:

@@ -37,10 +37,11 @@ for parts in names:
         with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(Exception):
             importlib.import_module(".".join(parts))
             imported += 1
-print("imported", imported > 200)
+print("imported", imported)
+assert imported > 200
 import hotfix
 for outcome in hotfix.report().outcomes:
-    if outcome.state.name == "FAILED":
+    if outcome.state.name == "FAILED" or outcome.verdict.name == "FOREIGN":
         print(outcome.fix, outcome.target, outcome.reason)
 """
 
@@ -53,4 +54,5 @@ def test_no_fix_fails_beside_the_others(release, tmp_path):
     program.write_text(PROGRAM, encoding="utf-8")
     settings = {"transformers": release, "flash_attn": None, "extras": ["accelerate==1.10.1", "pillow==11.3.0"]}
     done = run(program, hotfix=True, timeout=600, **settings).require()
-    assert done.stdout.splitlines() == ["imported True"]
+    _, *lines = done.stdout.partition("imported ")[2].splitlines()  # 4.57 prints before
+    assert not lines
