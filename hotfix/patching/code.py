@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
 from typing import Any, Callable, NamedTuple, Optional, Union
+from weakref import ref
 
 from .._support.memo import recent
 from ..errors import Refusal
@@ -100,6 +101,8 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
     if condition.pieces:
         wrapper = _under(condition, original, wrapper, library)
     below = vars(wrapper).get("__wrapped__", original)
+    if isinstance(original, types.FunctionType):
+        wrapper = _in_its_namespace(wrapper, original)
     # Without __dict__: attributes that others have set on the original do not hold for the wrapper.
     wrapped: Any = update_wrapper(wrapper, original, updated=())
     wrapped.__wrapped__ = below
@@ -108,6 +111,43 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
         if signature == inspect.signature(original, follow_wrapped=False):
             wrapped.__signature__ = signature  # for `inspect.getfullargspec`, which does not look below a wrapper
     return wrapped
+
+
+def _in_its_namespace(wrapper: Any, original: types.FunctionType) -> types.FunctionType:
+    """A function that calls a wrapper, with the globals and the file of the original, which programs read.
+
+    A program may also make a copy of the function that looks up names elsewhere, to replace a function that it calls.
+    Then the copy is one of the original.
+    """
+    home, namespace, copied = original.__globals__, globals, _copied  # `call` has no globals of this module
+    it: Any = ref(original)  # another strong reference would count as one of the program's
+    is_compiling = getattr(sys.modules.get("torch.compiler"), "is_compiling", _no)  # the compiler knows no `globals()`
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not is_compiling() and namespace() is not home:
+            return copied(it(), namespace())(*args, **kwargs)
+        return wrapper(*args, **kwargs)
+
+    first = original.__code__
+    code = call.__code__.replace(
+        co_name=first.co_name, co_filename=first.co_filename, co_firstlineno=first.co_firstlineno
+    )
+    made = types.FunctionType(code, home, original.__name__, None, call.__closure__)
+    placing.register(made)
+    return made
+
+
+def _no() -> bool:
+    return False
+
+
+def _copied(function: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
+    """A copy of a function that looks up its global names elsewhere."""
+    copied = types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    copied.__kwdefaults__ = function.__kwdefaults__
+    return copied
 
 
 def _under(condition: Condition, original: Any, wrapper: Any, library: str) -> Any:

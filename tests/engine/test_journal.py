@@ -836,3 +836,30 @@ def test_a_lazy_package_whose_module_has_the_name_gets_that_object(lab: Lab) -> 
         assert hasattr(package, "scale") is plainly
         journal.uninstall()
         assert not hasattr(package, "scale")
+
+
+def test_a_wrapped_function_has_the_globals_and_the_file_of_the_original(lab: Lab) -> None:
+    toy, journal, fix = (
+        lab.module("named", "FACTOR = 2\n\ndef double(x):\n    return x * FACTOR\n"),
+        Journal(),
+        lab.fix("a-wrap"),
+    )
+    original = toy.double
+
+    @fix.wraps("toys.named:double")
+    def plus_one(function: Any) -> Any:
+        def double(x: int) -> int:
+            return function(x) + 1
+
+        return double
+
+    put(journal, fix, toy)
+    wrapped = toy.double
+    assert wrapped is not original
+    assert wrapped.__globals__ is vars(toy)
+    assert wrapped.__code__.co_filename == original.__code__.co_filename
+    assert wrapped(3) == 7
+    names = {**wrapped.__globals__, "FACTOR": 10}
+    copied = types.FunctionType(wrapped.__code__, names, wrapped.__name__, wrapped.__defaults__, wrapped.__closure__)
+    assert copied(3) == 30, "a copy that looks up names elsewhere is one of the original"
+    journal.uninstall()
