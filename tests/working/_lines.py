@@ -24,11 +24,11 @@ def check(file: str, release: str, still_end: Collection[str], folder: Path) -> 
     _, *parts = re.split(r"^== (\w+)\n", (HERE / file).read_text("utf-8"), flags=re.M)
     cases = dict(zip(parts[::2], parts[1::2]))
     assert still_end <= cases.keys()
-    program = _program(cases, folder)
-    stock, armed = (_lines(program, release, hotfix) for hotfix in (False, True))
+    program = program_of(cases, folder)
+    stock, armed = (lines_of(program, release, hotfix) for hotfix in (False, True))
     assert stock.keys() == armed.keys() == cases.keys()
     if differ := _differences(stock, armed):  # some lines differ once in twenty runs; harm does so every time
-        stock, armed = (_lines(program, release, hotfix) for hotfix in (False, True))
+        stock, armed = (lines_of(program, release, hotfix) for hotfix in (False, True))
         differ &= _differences(stock, armed)
     assert not differ, [(stock[name], armed[name]) for name in differ]
     assert {name for name, line in armed.items() if line.startswith("ends")} <= {*still_end}
@@ -44,7 +44,7 @@ def _differences(stock: dict[str, str], armed: dict[str, str]) -> set[str]:
     return {name for name, line in stock.items() if line.startswith("runs") and armed[name] != line}
 
 
-def _program(cases: dict[str, str], folder: Path) -> Path:
+def program_of(cases: dict[str, str], folder: Path) -> Path:
     functions = [f"def {name}():\n{textwrap.indent(body.strip(), '    ')}\n\n\n" for name, body in cases.items()]
     written = folder / "program.py"
     start = (HERE / "_lines_start.py").read_text("utf-8")
@@ -52,7 +52,7 @@ def _program(cases: dict[str, str], folder: Path) -> Path:
     return written
 
 
-def _lines(program: Path, release: str, hotfix: bool) -> dict[str, str]:
+def lines_of(program: Path, release: str, hotfix: bool) -> dict[str, str]:
     """The output of each case, by its name."""
     extras = ["accelerate==1.10.1", "pillow==11.3.0"]
     env = {"PYTHONHASHSEED": "0"}  # 5.0.0 takes one of two tokenizer classes out of a set
