@@ -101,7 +101,7 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
     if condition.pieces:
         wrapper = _under(condition, original, wrapper, library)
     below = vars(wrapper).get("__wrapped__", original)
-    if isinstance(original, types.FunctionType):
+    if isinstance(original, types.FunctionType) and _takes_anything(wrapper):  # others have the original's arguments
         wrapper = _in_its_namespace(wrapper, original)
     # Without __dict__: attributes that others have set on the original do not hold for the wrapper.
     wrapped: Any = update_wrapper(wrapper, original, updated=())

@@ -206,22 +206,23 @@ def _rounded_up(batches: int, args: Any) -> int:
 
 
 def _is_planned_by_stock(args: Any, batches: int, stock: int, whole: int, folder: str) -> bool:
-    """Whether the steps and epochs of a checkpoint are those of epochs without their last step."""
+    """Whether the plan of a checkpoint, or else its steps and epochs, are those of epochs without their last step."""
     try:
         state = json.loads((Path(folder) / "trainer_state.json").read_text(encoding="utf-8"))
         step, epoch = int(state["global_step"]), float(state["epoch"])
     except (OSError, ValueError, TypeError, KeyError):
         return False
 
+    planned, would_be = (math.ceil(args.num_train_epochs * count) for count in (stock, whole))
+    if args.max_steps <= 0 and planned != would_be and state.get("max_steps") in (planned, would_be):
+        return bool(state["max_steps"] == planned)
+
     def distance(per_epoch: int) -> float:
         done, last = divmod(max(step - 1, 0), per_epoch)
         read = min((last + 1) * int(args.gradient_accumulation_steps), batches)
         return abs(done + read / batches - epoch)
 
-    if not math.isclose(distance(stock), distance(whole), abs_tol=1e-6):
-        return distance(stock) < distance(whole)
-    planned, would_be = (math.ceil(args.num_train_epochs * count) for count in (stock, whole))
-    return bool(args.max_steps <= 0 and planned != would_be and state.get("max_steps") == planned)
+    return not math.isclose(distance(stock), distance(whole), abs_tol=1e-6) and distance(stock) < distance(whole)
 
 
 @FIX.recognises

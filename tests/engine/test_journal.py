@@ -848,8 +848,8 @@ def test_a_wrapped_function_has_the_globals_and_the_file_of_the_original(lab: La
 
     @fix.wraps("toys.named:double")
     def plus_one(function: Any) -> Any:
-        def double(x: int) -> int:
-            return function(x) + 1
+        def double(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs) + 1
 
         return double
 
