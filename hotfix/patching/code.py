@@ -101,7 +101,7 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
     if condition.pieces:
         wrapper = _under(condition, original, wrapper, library)
     below = vars(wrapper).get("__wrapped__", original)
-    if isinstance(original, types.FunctionType) and _takes_anything(wrapper):  # others have the original's arguments
+    if isinstance(original, types.FunctionType) and _names_nothing(wrapper):
         wrapper = _in_its_namespace(wrapper, original)
     # Without __dict__: attributes that others have set on the original do not hold for the wrapper.
     wrapped: Any = update_wrapper(wrapper, original, updated=())
@@ -495,6 +495,11 @@ def shape(function: types.FunctionType) -> list[tuple[str, Any, bool]]:
 def _takes_anything(function: types.FunctionType) -> bool:
     kinds = {kind for _, kind, _ in shape(function)}
     return {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} <= kinds
+
+
+def _names_nothing(wrapper: types.FunctionType) -> bool:
+    """Whether the names of a wrapper's arguments, which programs read from its code, tell nothing."""
+    return wrapper.__code__.co_argcount <= 1 and not wrapper.__code__.co_kwonlyargcount and _takes_anything(wrapper)
 
 
 def global_names(code: types.CodeType) -> set[str]:
