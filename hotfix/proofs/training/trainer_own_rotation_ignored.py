@@ -1,0 +1,46 @@
+"""The proof: a Trainer keeps the checkpoints that an override does not delete."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hotfix.proofs.testbed import Target, Testbed
+from hotfix.proofs.training._steps import LATER_PACKAGES
+from hotfix.proofs.zoo import small_llama, texts
+from hotfix.training.trainer_own_rotation_ignored import FIX
+
+
+@FIX.case(packages=LATER_PACKAGES)
+def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    """The steps of the checkpoints that are left: all of them, and those after the library's method."""
+    from transformers import Trainer
+
+    class Keeping(Trainer):  # type: ignore[misc]
+        def _rotate_checkpoints(self, use_mtime: bool = False, output_dir: Any = None) -> None:
+            pass
+
+    class Counting(Trainer):  # type: ignore[misc]
+        def _rotate_checkpoints(self, use_mtime: bool = False, output_dir: Any = None) -> None:
+            if self.state.global_step != 2:
+                super()._rotate_checkpoints(use_mtime=use_mtime, output_dir=output_dir)
+
+    return {kind.__name__: _left(testbed, kind) for kind in (Keeping, Counting)}
+
+
+def _left(testbed: Testbed, kind: Any) -> torch.Tensor:
+    from transformers import TrainingArguments
+
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = TrainingArguments(
+            folder,
+            max_steps=3,
+            save_steps=1,
+            save_total_limit=1,
+            use_cpu=True,
+            report_to=[],
+            disable_tqdm=True,
+        )
+        kind(small_llama(testbed), arguments, train_dataset=texts(testbed)).train()
+        return torch.tensor(sorted(int(path.name.rpartition("-")[2]) for path in Path(folder).glob("checkpoint-*")))
