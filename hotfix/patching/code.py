@@ -101,7 +101,7 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
     if condition.pieces:
         wrapper = _under(condition, original, wrapper, library)
     below = vars(wrapper).get("__wrapped__", original)
-    if isinstance(original, types.FunctionType) and _names_nothing(wrapper):
+    if isinstance(original, types.FunctionType) and original.__name__ == "forward" and _names_nothing(wrapper):
         wrapper = _in_its_namespace(wrapper, original)
     # Without __dict__: attributes that others have set on the original do not hold for the wrapper.
     wrapped: Any = update_wrapper(wrapper, original, updated=())
@@ -117,7 +117,8 @@ def _in_its_namespace(wrapper: Any, original: types.FunctionType) -> types.Funct
     """A function that calls a wrapper, with the globals and the file of the original, which programs read.
 
     A program may also make a copy of the function that looks up names elsewhere, to replace a function that it calls.
-    Then the copy is one of the original.
+    Then the copy is one of the original. Programs do both to the ``forward`` of a module; a wrapper of another function
+    may look at its caller's frame, which this function would be.
     """
     home, namespace, copied = original.__globals__, globals, _copied  # `call` has no globals of this module
     it: Any = ref(original)  # another strong reference would count as one of the program's

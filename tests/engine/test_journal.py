@@ -838,15 +838,15 @@ def test_a_lazy_package_whose_module_has_the_name_gets_that_object(lab: Lab) -> 
         assert not hasattr(package, "scale")
 
 
-def test_a_wrapped_function_has_the_globals_and_the_file_of_the_original(lab: Lab) -> None:
+def test_a_wrapped_forward_has_the_globals_and_the_file_of_the_original(lab: Lab) -> None:
     toy, journal, fix = (
-        lab.module("named", "FACTOR = 2\n\ndef double(x):\n    return x * FACTOR\n"),
+        lab.module("named", "FACTOR = 2\n\ndef forward(x):\n    return x * FACTOR\n"),
         Journal(),
         lab.fix("a-wrap"),
     )
-    original = toy.double
+    original = toy.forward
 
-    @fix.wraps("toys.named:double")
+    @fix.wraps("toys.named:forward")
     def plus_one(function: Any) -> Any:
         def double(*args: Any, **kwargs: Any) -> Any:
             return function(*args, **kwargs) + 1
@@ -854,7 +854,7 @@ def test_a_wrapped_function_has_the_globals_and_the_file_of_the_original(lab: La
         return double
 
     put(journal, fix, toy)
-    wrapped = toy.double
+    wrapped = toy.forward
     assert wrapped is not original
     assert wrapped.__globals__ is vars(toy)
     assert wrapped.__code__.co_filename == original.__code__.co_filename

@@ -8,7 +8,7 @@ from hotfix.names.own_encoder_preparation_ignored import FIX
 from hotfix.proofs.testbed import Target, Testbed
 
 
-@FIX.case(oracles={"*": "4.40.2"})
+@FIX.case(oracles={"*": "4.40.2"}, with_fixes=("v5-model-methods-removed",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The tokens, by greedy and by beam search: an override of its time, and one that calls the library's method."""
     from transformers import T5Config, T5ForConditionalGeneration
