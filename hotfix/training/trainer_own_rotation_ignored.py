@@ -1,4 +1,4 @@
-"""An override of ``_rotate_checkpoints`` is no longer called, and the library deletes the checkpoints that it would keep.
+"""An override of ``_rotate_checkpoints`` is no longer called, and checkpoints that it would keep are deleted.
 
 Symptom   Silent. Since 5.2.0 a Trainer with a method of its own for old checkpoints, and ``save_total_limit``, loses
           checkpoints that the method keeps, such as every tenth one.

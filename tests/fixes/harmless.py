@@ -31,8 +31,10 @@ from hotfix.proofs.models import (
 from hotfix.proofs.names import (
     loop_without_cache_position,
     own_attention_without_the_cache,
+    own_encoder_preparation_ignored,
     own_forward_with_past_key_values,
     prepared_inputs_without_past_key_values,
+    update_kwargs_false_new_tokens,
 )
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
@@ -41,6 +43,7 @@ from hotfix.proofs.training import (
     _steps,
     deepspeed_double_gas_scaling,
     shift_labels_dropped_by_heads,
+    trainer_own_rotation_ignored,
     vision_lora_checkpointing_no_grad,
 )
 from hotfix.proofs.training._writers import writer
@@ -72,10 +75,18 @@ def one_batch_of_an_encoder(testbed: Any, target: Any) -> dict[str, Any]:
     "trainer-dp-loss-mean-num-items",
     "trainer-ga-num-items-dropped",
     "trainer-last-accumulation-remainder",
+    "trainer-own-optimizer-ignored",
     "v5-trainer-ga-double-division",
 )
 def one_batch_on_one_device(testbed: Any, target: Any) -> dict[str, Any]:
     return _steps.one_step(zoo.small_llama(testbed), zoo.texts(testbed, (1, 1, 1, 1)), per_device_train_batch_size=4)
+
+
+@of("trainer-own-rotation-ignored")
+def checkpoints_of_the_librarys_trainer(testbed: Any, target: Any) -> dict[str, Any]:
+    from transformers import Trainer
+
+    return {"left": trainer_own_rotation_ignored.left(testbed, Trainer)}
 
 
 @of("deepspeed-double-gas-scaling")
@@ -354,6 +365,18 @@ def loops_that_say_what_is_new(testbed: Any, target: Any) -> dict[str, Any]:
     ids = testbed.randint(3, 32, 2, 7, seed=1)
     made = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=3, do_sample=False)
     return {"generate": made, "its last token": loop_without_cache_position.decoded(model, ids, "the last token")}
+
+
+@of("own-encoder-preparation-ignored")
+def an_encoder_of_the_library(testbed: Any, target: Any) -> dict[str, Any]:
+    from transformers import T5ForConditionalGeneration
+
+    return own_encoder_preparation_ignored.written(testbed, T5ForConditionalGeneration)
+
+
+@of("update-kwargs-false-new-tokens")
+def a_llama_of_the_library(testbed: Any, target: Any) -> dict[str, Any]:
+    return update_kwargs_false_new_tokens.written(testbed, zoo.small_llama(testbed).eval())
 
 
 @of("own-forward-with-past-key-values")

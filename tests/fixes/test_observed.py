@@ -215,6 +215,14 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "5.24.0": (
         LATER,
         {
+            "own-encoder-preparation-ignored": (
+                "transformers.generation.utils:GenerationMixin._maybe_prepare_encoder_kwargs_for_generation"
+            ),
+            "trainer-own-optimizer-ignored": "transformers.trainer:Trainer._prepare_for_training",
+            "trainer-own-rotation-ignored": "transformers.trainer:Trainer._save_checkpoint",
+            "update-kwargs-false-new-tokens": (
+                "transformers.generation.utils:GenerationMixin._update_model_kwargs_for_generation"
+            ),
             "own-attention-without-the-cache": (
                 "transformers.generation.utils:GenerationMixin._prepare_cache_for_generation"
             ),

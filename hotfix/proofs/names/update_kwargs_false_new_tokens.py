@@ -11,7 +11,7 @@ from hotfix.proofs.zoo import small_llama
 
 @FIX.case(oracles={"*": "4.43.4"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """The tokens, one row padded on the left, by greedy and by beam search."""
+    """The tokens of a Llama whose override passes both arguments on by position."""
     model = small_llama(testbed).eval()
 
     class Own(type(model)):  # type: ignore[misc]
@@ -21,12 +21,17 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             model_kwargs: dict[str, Any],
             is_encoder_decoder: bool = False,
             standardize_cache_format: bool = False,
-        ) -> dict[str, Any]:
+        ) -> Any:
             return super()._update_model_kwargs_for_generation(
                 outputs, model_kwargs, is_encoder_decoder, standardize_cache_format
             )
 
     model.__class__ = Own
+    return written(testbed, model)
+
+
+def written(testbed: Testbed, model: Any) -> dict[str, torch.Tensor]:
+    """The tokens that a Llama writes, one row padded on the left, by greedy and by beam search."""
     prompt = testbed.randint(3, 32, 2, 5, seed=3)
     mask = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
     return {

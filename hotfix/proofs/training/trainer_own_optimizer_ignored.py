@@ -35,7 +35,7 @@ def _sets_the_optimizer(trainer: Any, steps: int) -> None:
 def _trained(testbed: Testbed, way: str, make: Any) -> dict[str, torch.Tensor]:
     from transformers import Trainer, TrainingArguments
 
-    class Own(Trainer):  # type: ignore[misc]
+    class Own(Trainer):
         def create_optimizer_and_scheduler(self, num_training_steps: int) -> None:
             if way == "library's":
                 super().create_optimizer_and_scheduler(num_training_steps)

@@ -17,19 +17,25 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The steps of the checkpoints that are left: all of them, and those after the library's method."""
     from transformers import Trainer
 
-    class Keeping(Trainer):  # type: ignore[misc]
+    class Keeping(Trainer):
         def _rotate_checkpoints(self, use_mtime: bool = False, output_dir: Any = None) -> None:
             pass
 
-    class Counting(Trainer):  # type: ignore[misc]
+    class Counting(Trainer):
         def _rotate_checkpoints(self, use_mtime: bool = False, output_dir: Any = None) -> None:
             if self.state.global_step != 2:
                 super()._rotate_checkpoints(use_mtime=use_mtime, output_dir=output_dir)
 
-    return {kind.__name__: _left(testbed, kind) for kind in (Keeping, Counting)}
+    return {kind.__name__: left(testbed, kind) for kind in (Keeping, Counting)}
 
 
-def _left(testbed: Testbed, kind: Any) -> torch.Tensor:
+def left(testbed: Testbed, kind: Any) -> torch.Tensor:
+    """The steps of the checkpoints that a Trainer leaves, which may keep one.
+
+    Args:
+        testbed: the testbed.
+        kind: the class of the Trainer.
+    """
     from transformers import TrainingArguments
 
     with tempfile.TemporaryDirectory() as folder:

@@ -18,13 +18,17 @@ Tensors = Mapping[str, Any]
 
 PARTS = ("attention", "loading", "models", "positions", "training", "processing")
 _NO_CONDITION = "there is no condition"
+_OVERRIDE = "an override decides, and its proof has several"
 CANNOT = {
     "gemma3-two-layouts-into-base": _NO_CONDITION,
     "generate-encoder-mask-dropped": "no draws are written yet; its proof compares padded rows with the rows alone",
     "mxfp4-swiglu-limit": _NO_CONDITION,
     "outputs-of-a-replaced-class": _NO_CONDITION,
+    "own-encoder-preparation-ignored": _OVERRIDE,
     "torch-dtype-key-dtype-in-v4": "decided by files alone",
     "trainer-checkpoint-keys-not-converted": "the names in the checkpoint decide; its proof reads each form",
+    "trainer-own-optimizer-ignored": _OVERRIDE,
+    "trainer-own-rotation-ignored": _OVERRIDE,
     "trainer-ddp-no-sync-inverted": "needs several ranks; counted over two of them in a test",
     "v5-add-bos-token-not-written": _NO_CONDITION,
     "v5-byte-level-tokenizer-overridden": _NO_CONDITION,
@@ -34,6 +38,7 @@ CANNOT = {
     "v5-rope-parameters-ignored-by-v4": "decided by files alone",
     "v5-subclass-weights-not-converted": "the names in the checkpoint decide; its proof has six classes",
     "v5-t5-tied-keys-order": _NO_CONDITION,
+    "update-kwargs-false-new-tokens": "the argument alone decides",
     "use-sliding-window-false-ignored": "no draws are written yet; its case has a window off and in use",
     "vlm-checkpoint-key-layout-new-to-old": "decided by files alone",
 }
