@@ -1,7 +1,7 @@
 """Overrides of ``create_scheduler`` no longer get the optimizer.
 
-Symptom   ``TypeError: MyTrainer.create_scheduler() missing 1 required positional argument: 'optimizer'``, or
-          ``AttributeError: 'NoneType' object has no attribute 'param_groups'`` from a schedule that is made for it.
+Symptom   ``TypeError: MyTrainer.create_scheduler() missing 1 required positional argument: 'optimizer'``; where the
+          argument has a default, the schedule is made for None, which has no ``param_groups``.
 Cause     The Trainer calls the method with the number of steps alone.
 Releases  5.1.0 and later
 Upstream  axolotl#3435 (not repaired here)

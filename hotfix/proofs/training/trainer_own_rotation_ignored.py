@@ -12,7 +12,7 @@ from hotfix.proofs.zoo import small_llama, texts
 from hotfix.training.trainer_own_rotation_ignored import FIX
 
 
-@FIX.case(packages=LATER_PACKAGES)
+@FIX.case(packages=LATER_PACKAGES, with_fixes=("v5-trainer-methods-removed",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The steps of the checkpoints that are left: all of them, and those after the library's method."""
     from transformers import Trainer
