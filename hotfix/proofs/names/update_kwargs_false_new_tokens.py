@@ -13,8 +13,9 @@ from hotfix.proofs.zoo import small_llama
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The tokens of a Llama whose override passes both arguments on by position."""
     model = small_llama(testbed).eval()
+    kind: Any = type(model)
 
-    class Own(type(model)):  # type: ignore[misc]
+    class Own(kind):
         def _update_model_kwargs_for_generation(
             self,
             outputs: Any,
