@@ -445,6 +445,7 @@ _FRAMEWORKS = {
     r"_?(TF|Keras|modeling_tf_|TF_)(?!_?(WEIGHTS|2_W))": "tensorflow",
     r"_?(Flax|FLAX_|modeling_flax_)(?!WEIGHTS)": "flax",
 }
+_READS_TENSORFLOW = re.compile(r"load_(tf|pytorch)\w*_in_\w+$")
 _NOT_ASKED = re.compile(r"^(__\w+|logger|TYPE_CHECKING|[A-Z]|_import_structure|_LazyModule|annotations|\w+_fn|_)$")
 _LEFT_OUT = re.compile(
     rf"^{PACKAGE}\.(agents|benchmark|cli|commands|tools|exporters|data\.test_\w+|sagemaker|onnx\.__main__)(\.|$)"
@@ -462,6 +463,8 @@ def decide(releases: list[Release], module: str, name: str, last: int, number: i
         number: the release that lacks it.
     """
     here = releases[number]
+    if _READS_TENSORFLOW.match(name):  # models that are copied from the library's import it, and hardly any calls it
+        return Decision("empty", f"{last}()")
     other = next((word for begin, word in _FRAMEWORKS.items() if re.match(begin, name)), "")
     if other or _IS_OF_OTHER_FRAMEWORKS.search(module):
         return Decision("", other or "tensorflow")

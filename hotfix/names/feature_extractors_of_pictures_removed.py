@@ -6,9 +6,10 @@ Symptom   ``AttributeError: module transformers has no attribute CLIPFeatureExtr
 Cause     They were deprecated names of the image processors, in modules of their own, and 5.0.0 removed them.
 Releases  5.0.0 and later
 Upstream  transformers#41174 (not put back)
-Here      The ten most used, and their modules. Each is the image processor based on pillow, as before: the class of
-          that name computes with torchvision since 5.4.0, with slightly different pixels. Building one warns, as
-          before. Those of BEiT and Donut are left out, since their results have changed in 5.4.0.
+Here      23 of them, and their modules. Each is the image processor based on pillow, as before: the class of that
+          name computes with torchvision since 5.4.0, with slightly different pixels. Building one warns, as before.
+          Those of BEiT, Chinese-CLIP, ConvNeXT, Donut and MobileViT are left out, since their results have changed in
+          5.0.0 or 5.4.0.
 """
 
 from __future__ import annotations
@@ -29,13 +30,26 @@ FIX = Fix(
 
 NAMES = {
     "clip": "CLIP",
+    "conditional_detr": "ConditionalDetr",
+    "deformable_detr": "DeformableDetr",
     "deit": "DeiT",
     "detr": "Detr",
     "dpt": "DPT",
+    "flava": "Flava",
+    "glpn": "GLPN",
+    "imagegpt": "ImageGPT",
+    "layoutlmv2": "LayoutLMv2",
     "layoutlmv3": "LayoutLMv3",
+    "levit": "Levit",
+    "maskformer": "MaskFormer",
+    "mobilenet_v1": "MobileNetV1",
+    "mobilenet_v2": "MobileNetV2",
     "owlvit": "OwlViT",
+    "perceiver": "Perceiver",
+    "poolformer": "PoolFormer",
     "segformer": "Segformer",
     "videomae": "VideoMAE",
+    "vilt": "Vilt",
     "vit": "ViT",
     "yolos": "Yolos",
 }

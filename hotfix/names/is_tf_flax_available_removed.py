@@ -14,9 +14,10 @@ Here      ``is_tf_available`` and ``is_flax_available`` return False: the releas
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.names.installed import has
 
 FIX = Fix(
     title="ImportError: cannot import name 'is_tf_available' from 'transformers.utils'",
@@ -66,7 +67,7 @@ def is_safetensors_available(import_utils: Any) -> Callable[[], bool]:
     """5.x needs it."""
 
     def is_safetensors_available() -> bool:
-        return _has("safetensors")
+        return has("safetensors")
 
     return is_safetensors_available
 
@@ -103,7 +104,7 @@ def is_auto_gptq_available(import_utils: Any) -> Callable[[], bool]:
     """auto_gptq."""
 
     def is_auto_gptq_available() -> bool:
-        return _has("auto_gptq")
+        return has("auto_gptq")
 
     return is_auto_gptq_available
 
@@ -188,23 +189,3 @@ def _file(name: str) -> None:
 
 for _name in FILES:
     _file(_name)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Below: installed packages.
-
-
-def _has(package: str) -> bool:
-    """Whether a module exists, with a distribution of the same name."""
-    from importlib.util import find_spec
-
-    return find_spec(package) is not None and _version(package) is not None
-
-
-def _version(distribution: str) -> Optional[str]:
-    from importlib import metadata
-
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None

@@ -14,9 +14,14 @@ from hotfix.proofs.zoo import picture
 EDGES = {"size": {"shortest_edge": 32, "longest_edge": 48}}
 SQUARE = {"size": {"height": 32, "width": 24}}
 SMALLER: dict[str, dict[str, Any]] = {
+    "ConditionalDetr": EDGES,
+    "DeformableDetr": EDGES,
     "Detr": EDGES,
     "DPT": SQUARE,
+    "ImageGPT": {**SQUARE, "clusters": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]},
+    "LayoutLMv2": {**SQUARE, "apply_ocr": False},
     "LayoutLMv3": {**SQUARE, "apply_ocr": False},
+    "MaskFormer": EDGES,
     "OwlViT": SQUARE,
     "Yolos": EDGES,
 }
