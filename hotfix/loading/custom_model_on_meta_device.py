@@ -55,45 +55,32 @@ FIX.edits(
     old=_BUILDS,
     unless="low_cpu_mem_usage",  # to 4.50, the meta device is used on request
     new=f"""
-        from {__name__} import built
-        model = built(cls, config, model_args, model_kwargs, hf_quantizer)
+        from {__name__} import copied, built_on_the_cpu
+        _hotfix_config = copied(cls, config, hf_quantizer)  # the first attempt may change it
+        try:
+            {_BUILDS}
+        except (RuntimeError, TypeError) as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
+            model = built_on_the_cpu(cls, _hotfix_config, model_args, model_kwargs, _hotfix_error)
+            if model is None:
+                raise
         """,
 )
 
 _on_the_cpu: Any = WeakValueDictionary()  # by id
 
 
-def built(cls: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any], quantizer: Any) -> Any:
-    """A model: as the release builds it, or on the CPU if that fails for want of values.
+def copied(cls: Any, config: Any, quantizer: Any) -> Any:
+    """A copy of the configuration of a custom model, or itself if its class makes copies in its own way; else None.
 
     Args:
-        cls: its class.
-        config: its configuration.
-        args: further arguments of the class.
-        kwargs: further arguments of the class, by name.
-        quantizer: what quantizes it, or None.
+        cls: the class of the model.
+        config: the configuration.
+        quantizer: what quantizes the model, or None.
     """
-    if cls.__module__.partition(".")[0] == "transformers" or quantizer is not None:
-        return cls(config, *args, **kwargs)
-    spare = _copied(config)  # the first attempt may change it
-    try:
-        return cls(config, *args, **kwargs)
-    except (RuntimeError, TypeError) as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-        if _is_fsdp() or not _keeps_values() or not scope.is_declared(_hotfix_error, FIX.id, FIX.errors):
-            raise
-        try:
-            with _values():
-                model = cls(spare, *args, **kwargs)
-        except Exception:
-            raise _hotfix_error from None
-    _on_the_cpu[id(model)] = model
-    return model
-
-
-def _copied(config: Any) -> Any:
-    """A copy of a configuration; the configuration itself if its class makes copies in its own way."""
     import torch
 
+    if cls.__module__.partition(".")[0] == "transformers" or quantizer is not None:
+        return None
     if hasattr(type(config), "__deepcopy__"):
         return config
     try:
@@ -101,6 +88,27 @@ def _copied(config: Any) -> Any:
             return copy.deepcopy(config)
     except Exception:  # of an attribute of the program's
         return config
+
+
+def built_on_the_cpu(cls: Any, config: Any, args: Any, kwargs: Any, error: Exception) -> Any:
+    """A model that could not be built for want of values; None if that is not the reason, or it fails again.
+
+    Args:
+        cls: its class.
+        config: from `copied`.
+        args: further arguments of the class.
+        kwargs: further arguments of the class, by name.
+        error: of the first attempt.
+    """
+    if config is None or _is_fsdp() or not _keeps_values() or not scope.is_declared(error, FIX.id, FIX.errors):
+        return None
+    try:
+        with _values():
+            model = cls(config, *args, **kwargs)
+    except Exception:
+        return None
+    _on_the_cpu[id(model)] = model
+    return model
 
 
 @FIX.wraps((_MOVES, ">=5.0.0,<=5.24.0"))

@@ -9,8 +9,9 @@ Cause     Releases add, remove and rename these classes: Qwen2.5-VL had one of i
           ``…Fast`` or not. A file keeps the name that its release had.
 Releases  4.36.0 and later
 Upstream  transformers#36193 (for Qwen2.5-VL, repaired in its own files only); not repaired for the others
-Here      The class of the other name is loaded, where nothing else answers for the name and the program does not handle
-          the error. It is the one that the release loads for a file with its own name.
+Here      The class of the other name is loaded, where nothing else answers for the name and neither the program nor a
+          pipeline that needs no image processor handles the error. It is the one that the release loads for a file
+          with its own name.
 """
 
 from __future__ import annotations
@@ -70,12 +71,26 @@ def translated(settings: dict[str, Any], config: Any, drops_fast: bool) -> Any:
         return name
     caller = sys._getframe(1)
     while caller.f_back is not None and str(caller.f_globals.get("__name__")).startswith(_BETWEEN):
-        if caller.f_globals["__name__"] == "transformers.models.auto.processing_auto" and _is_of_videos(name):
-            return name  # it tries that processor next
+        if _has_another_way(caller, name, settings):
+            return name
         caller = caller.f_back  # `AutoProcessor` and `pipeline` handle the error, and end with another one
     if scope.is_handled(FIX.id, ValueError, caller):
         return name
     return next((other for other in _other_names(name) if find(other) is not None), name)
+
+
+def _has_another_way(caller: Any, name: str, settings: dict[str, Any]) -> bool:
+    """Whether a function of the library goes on without the image processor.
+
+    Args:
+        caller: its frame.
+        name: the type of the image processor.
+        settings: the content of its file.
+    """
+    if caller.f_globals["__name__"] == "transformers.models.auto.processing_auto":  # it tries other processors next
+        return _is_of_videos(name) or "feature_extractor_type" in settings
+    is_pipeline = caller.f_globals["__name__"] == "transformers.pipelines"  # which does without if this is None
+    return is_pipeline and caller.f_locals.get("load_image_processor", True) is None
 
 
 def _is_listed(name: str, known: dict[str, Any]) -> bool:

@@ -8,9 +8,10 @@ Symptom   ``StrictDataclassFieldValidationError: Validation error for field 'hid
 Cause     Since 5.4.0 the type of each field is checked, as it is annotated.
 Releases  5.4.0 and later
 Upstream  transformers#45375 and others widen the types one by one: ``hidden_dropout_prob``, ``dilation``, ``use_cache``
-Here      Where a program would end with the error, an int is stored as the float that equals it, and the field takes
-          None and flags from then on, as upstream's wider types do. Text, lists and fractions for whole numbers are
-          refused as before, and so are fields that a class of yours declares. A program that handles the error gets it.
+Here      Where a program would end with the error, an int is stored as the float that equals it, and None and flags as
+          they are, as with upstream's wider types. Text, lists and fractions for whole numbers are refused as before,
+          and so are fields that a class of yours declares, and values that are set later. A program that handles the
+          error gets it.
 """
 
 from __future__ import annotations
@@ -38,11 +39,9 @@ _SET_AGAIN = """
 try:
     setattr({config}, {name}, {value})
 except Exception as error:
-    from hotfix.loading.v5_config_values_refused import taken
-    values = taken({config}, {name}, {value}, error)
-    if not values:
+    from hotfix.loading.v5_config_values_refused import took
+    if not took({config}, {name}, {value}, error):
         raise
-    setattr({config}, {name}, values[0])
 """
 
 
@@ -64,42 +63,42 @@ FIX.edits(
     fingerprint_of=("PreTrainedConfig.from_dict", _CONSTRUCTOR),
 )
 
-_WIDENED: list[tuple[Any, Any]] = []
 
-
-def taken(config: Any, name: str, value: Any, error: Exception) -> tuple[Any, ...]:
-    """The value in the form that the field takes, alone in a tuple; empty if it stays refused.
+def took(config: Any, name: str, value: Any, error: Exception) -> bool:
+    """Set a refused value in the form that the field takes; for None and flags, past the check.
 
     Args:
         config: the configuration that is made.
-        name: of the field, whose type is widened if there is no such form.
+        name: of the field.
         value: the refused value.
         error: what the check has raised.
+
+    Returns:
+        Whether it was set; otherwise it stays refused.
     """
     if type(error).__name__ != "StrictDataclassFieldValidationError" or type(error.__cause__) is not TypeError:
-        return ()  # a check of the class itself, which no type decides
-    field = type(config).__dataclass_fields__[name]
+        return False  # a check of the class itself, which no type decides
+    field = type(config).__dataclass_fields__.get(name)
+    if field is None:  # a property of a class of the program's
+        return False
     is_union = get_origin(field.type) in (Union, getattr(types, "UnionType", Union))
     kinds = get_args(field.type) if is_union else (field.type,)
     is_float = type(value) is int and float in kinds and float(value) == value
     is_wider = value is None or (type(value) is bool and int in kinds)
     if not (is_float or is_wider) or not _is_of_the_library(type(config), field):
-        return ()
+        return False
     if scope.is_handled_around(FIX.id, type(error), "huggingface_hub"):
-        return ()
+        return False
     if is_float:
-        return (float(value),)
-    _WIDENED.append((field, field.type))
-    field.type = Union[field.type, type(value)]
-    return (value,)
-
-
-@FIX.cleans_up
-def narrow() -> None:
-    """Give the fields the types of the release."""
-    while _WIDENED:
-        field, kind = _WIDENED.pop()
+        setattr(config, name, float(value))
+        return True
+    kind = field.type
+    field.type = Union[kind, type(value)]
+    try:
+        setattr(config, name, value)
+    finally:
         field.type = kind
+    return True
 
 
 def _is_of_the_library(kind: type, field: Any) -> bool:

@@ -58,12 +58,18 @@ def but_what_was_loaded(original: Callable[..., None]) -> Callable[..., None]:
     return _initialize_weights
 
 
+def _is_cast(tensor: torch.Tensor, data: torch.Tensor) -> bool:
+    """Whether a tensor has the loaded values in another dtype: ``norm.to(torch.float32)``."""
+    is_other = tensor.dtype != data.dtype and tensor.shape == data.shape and tensor.device == data.device
+    return is_other and bool((tensor.data.to(data.dtype) == data).all())
+
+
 @contextmanager
 def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
     """Undo, at the end, what is written into the loaded ones of these tensors.
 
     Until then the writes take place: they draw random numbers, and later lines read them. Only what is written to is
-    copied. A tensor that was given the memory of another loaded one keeps it.
+    copied. A tensor that was given the memory of another loaded one keeps it, and so does one that was only cast.
     """
     loaded = [(tensor, tensor.data) for tensor in tensors if _was_loaded(tensor)]
     if not loaded:
@@ -97,7 +103,7 @@ def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
         for data, copy in zip(places[memory], before):
             data.copy_(copy)
     for tensor, data in loaded:
-        if _memory(tensor) not in places:  # it was given new memory
+        if _memory(tensor) not in places and not _is_cast(tensor, data):  # it was given new memory
             tensor.data = data
 
 

@@ -16,6 +16,7 @@ Here      For a class outside of the library, writes of ``_init_weights`` into l
 from __future__ import annotations
 
 import ast
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from hotfix.fix import Fix
@@ -34,25 +35,21 @@ FIX.edits(
     fingerprint_of=("PreTrainedModel._initialize_weights", "PreTrainedModel._initialize_missing_keys"),
     old="self._init_weights(module)",
     new=f"""
-        from {__name__} import initialise
-        initialise(self, module)
+        from {__name__} import as_loaded
+        with as_loaded(self, module):
+            self._init_weights(module)
         """,
 )
 
 
-def initialise(model: Any, module: Any) -> None:
-    """Initialize a module; if all of its own tensors were loaded, no loaded tensor changes.
+def as_loaded(model: Any, module: Any) -> AbstractContextManager[None]:
+    """A context that undoes changes to loaded tensors of a module, if all of its own tensors were loaded.
 
     Args:
         model: the model.
         module: a part of it, or the model itself.
     """
-    if not was_loaded(model, module):
-        model._init_weights(module)
-        return
-    tensors = [*module.parameters(), *module.buffers()]
-    with kept(tensors):
-        model._init_weights(module)
+    return kept([*module.parameters(), *module.buffers()]) if was_loaded(model, module) else nullcontext()
 
 
 def was_loaded(model: Any, module: Any) -> bool:

@@ -2,13 +2,14 @@
 
 Symptom   Silent since 5.18.0: an encoder-decoder that prepares the inputs of its encoder in this method, such as one
           that joins several passages, a second encoder or features of pictures, encodes the tokens alone. From 4.41.0
-          to 5.17.1, ``TypeError: MyModel._prepare_encoder_decoder_kwargs_for_generation() takes from 3 to 4 positional
+          to 5.17.0, ``TypeError: MyModel._prepare_encoder_decoder_kwargs_for_generation() takes from 3 to 4 positional
           arguments but 5 were given``.
 Cause     4.41.0 passes the generation configuration as well. 5.18.0 calls a method of another name.
 Releases  4.41.0 and later
 Upstream  not repaired
-Here      The override is called with as many arguments as it takes. A class that overrides the new method as well is
-          left alone.
+Here      The override is called with as many arguments as it takes. If the release ignores it and it raises an error
+          of another release (an attribute that is gone), the method of the release is called. A class that overrides
+          one of the new methods as well is left alone.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from typing import Any
 
 from hotfix.fix import Fix
 from hotfix.names import overrides
+from hotfix.patching import asked, scope
 
 _MIXIN = "transformers.generation.utils:GenerationMixin"
 _OLD = "_prepare_encoder_decoder_kwargs_for_generation"
+_CALLER = "_maybe_prepare_encoder_kwargs_for_generation"
 _NEW = "_prepare_text_encoder_decoder_kwargs_for_generation"
 
 FIX = Fix(
@@ -47,7 +50,7 @@ FIX.edits(
     when=f"from {__name__} import is_short; is_short(self)",
 )
 FIX.edits(
-    (f"{_MIXIN}._maybe_prepare_encoder_kwargs_for_generation", ">=5.18.0"),
+    (f"{_MIXIN}.{_CALLER}", ">=5.18.0"),
     old=f"""
         return self.{_NEW}(
             inputs_tensor=inputs_tensor,
@@ -57,8 +60,8 @@ FIX.edits(
         )
     """,
     new=f"""
-        from {__name__} import prepared
-        return prepared(self, {_GIVEN})
+        from {__name__} import revived
+        return revived(self, self.{_NEW}, {_GIVEN})
     """,
     when=f"from {__name__} import is_ignored; is_ignored(self)",
 )
@@ -72,8 +75,8 @@ def _own(model: Any, name: str) -> Any:
 
 
 def is_ignored(model: Any) -> bool:
-    """Whether a model overrides the method that the release does not call, and not the one that it calls."""
-    return _own(model, _OLD) is not None and _own(model, _NEW) is None
+    """Whether a model overrides the method that the release does not call, and none of those that it calls."""
+    return _own(model, _OLD) is not None and _own(model, _NEW) is None and _own(model, _CALLER) is None
 
 
 def is_short(model: Any) -> bool:
@@ -101,3 +104,20 @@ def prepared(model: Any, *arguments: Any) -> Any:
         arguments: inputs, arguments of the model, the name of the inputs, and the generation configuration.
     """
     return getattr(model, _OLD)(*arguments[: _number(model, len(arguments))])
+
+
+def revived(model: Any, method: Any, *arguments: Any) -> Any:
+    """The same, or the result of the release's method if the override was not written for this release.
+
+    Args:
+        model: has the override.
+        method: of the release.
+        arguments: as of `prepared`.
+    """
+    inputs, of_model, *rest = arguments
+    try:
+        with asked.granting(f"{_MIXIN}.{_OLD}"):
+            return prepared(model, inputs, {**of_model}, *rest)
+    except (AttributeError, ImportError, NameError, TypeError) as error:
+        scope.leave_alone(FIX.id, f"your {type(model).__name__}.{_OLD} raises {type(error).__name__}: {error}")
+        return method(*arguments)

@@ -10,8 +10,9 @@ Upstream  not repaired
 Here      A method of this name that was not written in transformers, looks for ``past_key_values`` in a dict, and has
           no word of ``cache``, gets a dict that answers for the old name as well: it reads and sets ``cache``. Only the
           name can be removed; ``cache`` stays. Code gets what the release returns if it asks whether the name is
-          absent (``not in``, ``not inputs.get(…)``, ``inputs.get(…) is None``), makes a dict with it, or slices
-          tensors, unless it is PEFT's: the release has cut them already. Loops of one's own get that too, and so do
+          absent (``not in``, ``in`` with an alternative, ``not inputs.get(…)``, ``inputs.get(…) is None``), removes
+          it, handles a KeyError, makes a dict with it, or slices tensors, unless it is PEFT's: the release has cut
+          them already. Loops of one's own get that too, and so do
           subclasses of three models that look for ``cache`` in the dict themselves, and a graph of ``torch.compile``.
 """
 
@@ -170,7 +171,30 @@ def older_name_in(code: CodeType, is_known: bool = False) -> Optional[str]:
 
 def may_need_none(key: str, code: CodeType) -> bool:
     """Whether a function may be right because the key is absent."""
-    return uses_otherwise(key, code) or asks_for_none(key, code)
+    handles = not {"KeyError", "LookupError", "Exception"}.isdisjoint(code.co_names)
+    return handles or uses_otherwise(key, code) or asks_for_none(key, code) or removes(key, code) or chooses(key, code)
+
+
+def removes(key: str, code: CodeType) -> bool:
+    """Whether a function removes a key from a dict: where the key is absent, the dict stays as it is."""
+    steps = steps_of(code)
+    for before, step, after in zip(steps, steps[1:], steps[2:]):
+        if step.opname == "LOAD_CONST" and step.argval == key:
+            if after.opname == "DELETE_SUBSCR" or before.argval == "pop":
+                return True
+    return False
+
+
+def chooses(key: str, code: CodeType) -> bool:
+    """Whether a function has one way with a key and another without: ``a if key in inputs else b``."""
+    steps = [step for step in steps_of(code) if step.opname not in ("CACHE", "PRECALL", "TO_BOOL")]
+    places = {step.offset: number for number, step in enumerate(steps)}
+    for step, _, test, jump in zip(steps, steps[1:], steps[2:], steps[3:]):
+        if step.opname == "LOAD_CONST" and step.argval == key and "CONTAINS_OP" in test.opname:
+            last = steps[places.get(jump.argval, 1) - 1] if "JUMP" in jump.opname else jump
+            if last.opname.startswith(("JUMP", "RETURN")):
+                return True
+    return False
 
 
 def asks_for_none(key: str, code: CodeType) -> bool:

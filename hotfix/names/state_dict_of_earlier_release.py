@@ -95,8 +95,9 @@ def _translated(model: Any, state_dict: Any, prefix: str, load: Any, further: An
 def _renamed_as_a_whole(model: Any, state_dict: Any, prefix: str, load: Any, further: Any) -> dict[str, Optional[str]]:
     saved, buffers = _tensors(model)
     given = [key[len(prefix) :] for key in state_dict if key.startswith(prefix)]
-    unknown = [name for name in given if name not in saved and not name.endswith("_extra_state")]
-    missing = saved.keys() - set(given)
+    by_torch = _renamed_by_torch(model)
+    unknown = [name for name in given if name not in {*saved, *by_torch} and not name.endswith("_extra_state")]
+    missing = saved.keys() - set(given) - {by_torch[name] for name in given if name in by_torch}
     if not unknown or _is_seen(load.f_locals["self"], type(model), further):
         return {}
     names: dict[str, Optional[str]] = {}
@@ -142,6 +143,17 @@ def _tensors(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
                 kind = buffers if name in module._non_persistent_buffers_set else saved
                 kind[f"{path}{name}"] = tensor
     return saved, buffers
+
+
+def _renamed_by_torch(model: Any) -> dict[str, str]:
+    """The names that `weight_norm` of torch had for its tensors, which it translates itself; by them those of today."""
+    numbers = {"weight_g": 0, "weight_v": 1}
+    names: dict[str, str] = {}
+    for path, module in _walk(model, ""):
+        hooks = getattr(module, "_load_state_dict_pre_hooks", {}).values()
+        if any(str(getattr(hook, "__module__", "")).startswith("torch.nn.utils.") for hook in hooks):
+            names.update({f"{path}{old}": f"{path}parametrizations.weight.original{at}" for old, at in numbers.items()})
+    return names
 
 
 def _walk(module: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -18,7 +18,9 @@ from __future__ import annotations
 import os
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, TypeVar
 
@@ -579,6 +581,8 @@ _traced: set[str] = set()
 
 def _is_needed(frame: types.FrameType, name: str, how: str, target: str = "") -> bool:
     """Whether the program would fail without a name, an item or a key."""
+    if target in _granted.get():
+        return True
     if target in _traced and not _is_by_name(frame, name):
         return True
     if how == "key":
@@ -598,6 +602,23 @@ def _is_needed_in_trace(name: str, target: str, fix: str, how: str) -> bool:
         _traced.add(target)
     note(target, fix, frame)
     return True
+
+
+_granted: ContextVar[frozenset[str]] = ContextVar("granted", default=frozenset())
+
+
+@contextmanager
+def granting(target: str) -> Iterator[None]:
+    """Give a name to all code, while a fix runs code of the program's that the release itself would not run.
+
+    Args:
+        target: ``module:qualname``.
+    """
+    token = _granted.set(_granted.get() | {target})
+    try:
+        yield
+    finally:
+        _granted.reset(token)
 
 
 def _is_ours(frame: types.FrameType) -> bool:

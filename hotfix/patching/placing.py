@@ -56,8 +56,13 @@ def _namespaces(layers: Iterable[Any]) -> list[dict[str, Any]]:
 class _Substitute(types.ModuleType):
     """`warnings`, except that its `warn` does not count the frames of hotfix."""
 
-    def warn(self, message: Any, category: Any = None, stacklevel: int = 1, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(message, category, stacklevel + 1 + _of_ours(sys._getframe(1), stacklevel - 1), *args, **kwargs)
+    def warn(self, *args: Any, **kwargs: Any) -> None:
+        if type(warnings.warn) is not types.BuiltinFunctionType:  # the program's own
+            warnings.warn(*args, **kwargs)
+            return
+        level = args[2] if len(args) > 2 else kwargs.pop("stacklevel", 1)
+        level += 1 + _of_ours(sys._getframe(1), level - 1)
+        warnings.warn(*args[:2], stacklevel=level, **dict(zip(("source",), args[3:])), **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(warnings, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import types
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from functools import partial, partialmethod
 from typing import Any, Callable
 
 from hotfix._support.memo import weakly
-from hotfix.patching import scope
+from hotfix.patching import asked, scope
 from hotfix.patching.decorated import is_from_a_library, passes_everything_on
 
 _METHODS = (types.FunctionType, types.MethodType, staticmethod, classmethod, partial, partialmethod)
@@ -47,6 +48,34 @@ def takes(method: Any, positional: int = 0, name: str = "") -> bool:
     return many or sum(parameter.kind in kinds for parameter in parameters) >= positional
 
 
+def needs(method: Any, name: str) -> bool:
+    """Whether a method has a parameter of this name, and does not test whether it is None.
+
+    Args:
+        method: bound.
+        name: of the parameter.
+    """
+    try:
+        parameter = next((parameter for parameter in _parameters_of(method) if parameter.name == name), None)
+    except (TypeError, ValueError):  # it has no signature
+        return False
+    if parameter is None or parameter.kind in _ANY_NUMBER:
+        return False
+    return parameter.default is parameter.empty or not _is_tested(inspect.unwrap(method).__code__, name)
+
+
+def _is_tested(code: types.CodeType, name: str) -> bool:
+    """Whether a function branches on a variable, or compares it with None: ``if x is None``, ``x or y``."""
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "TO_BOOL", "COPY", "NOP")]
+    for step, after, last in zip(steps, steps[1:], steps[2:]):
+        if "LOAD_" in step.opname and step.argval == name:
+            if "JUMP" in after.opname or after.opname == "UNARY_NOT":
+                return True
+            if after.opname == "LOAD_CONST" and after.argval is None and last.opname in ("IS_OP", "COMPARE_OP"):
+                return True
+    return False
+
+
 def lacks(trainer: Any, name: str, positional: int) -> bool:
     """Whether a method of a subclass raises a TypeError where it is called with so many arguments without a name."""
     method = method_of(trainer, name)
@@ -61,6 +90,42 @@ def number_of_arguments(trainer: Any, name: str) -> int:
     except (TypeError, ValueError):  # it has no signature
         return 0
     return 0 if any(parameter.kind in _ANY_NUMBER for parameter in parameters) else len(parameters)
+
+
+def is_used_otherwise(trainer: Any, name: str) -> bool:
+    """Whether code of the program's uses a method that the release does not call: it may do so in its place.
+
+    Args:
+        trainer: the Trainer; other methods of its class, and its callbacks, are read.
+        name: of the method.
+    """
+    kinds = [*type(trainer).__mro__, *map(type, trainer.callback_handler.callbacks)]
+    return any(
+        name in names_in(inspect.unwrap(function))
+        for kind in kinds
+        if not kind.__module__.startswith("transformers.")
+        for key, function in vars(kind).items()
+        if key != name and isinstance(function, types.FunctionType)
+    )
+
+
+def revived(fix: str, trainer: Any, name: str, *args: Any, **kwargs: Any) -> bool:
+    """Call an override that the release does not call; False if it was not written for this release.
+
+    Args:
+        fix: id of the fix that calls it, for the report.
+        trainer: the Trainer.
+        name: of the method.
+        args: of the call.
+        kwargs: of the call.
+    """
+    try:
+        with asked.granting(f"transformers.trainer:Trainer.{name}"):
+            getattr(trainer, name)(*args, **kwargs)
+    except (AttributeError, ImportError, NameError, TypeError) as error:
+        scope.leave_alone(fix, f"your {type(trainer).__name__}.{name} raises {type(error).__name__}: {error}")
+        return False
+    return True
 
 
 def number_of_parameters(method: Any) -> int:

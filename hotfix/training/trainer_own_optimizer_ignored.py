@@ -7,8 +7,10 @@ Cause     The Trainer calls ``create_optimizer`` and ``create_scheduler`` by the
 Releases  5.1.0 and later
 Upstream  not repaired
 Here      The override is called in the place of ``create_optimizer``, as in 5.0.0; what it does not set, the release
-          makes. A class that overrides one of the other two as well is left alone unless the override calls it: the
-          author may have moved on. Also left alone is FSDP 1 from 5.3.0 on, which makes the optimizer later.
+          makes. If it raises an error of another release (an attribute that is gone), the release makes both. The
+          author may have moved on: a Trainer that has an optimizer or a scheduler already is left alone, and so is a
+          class that calls the method elsewhere, or that overrides one of the other two and does not call it from
+          there. Also left alone is FSDP 1 from 5.3.0 on, which makes the optimizer later.
 """
 
 from __future__ import annotations
@@ -46,11 +48,13 @@ for _place, _releases, _count in (
 
 def is_ignored(trainer: Any) -> bool:
     """Whether a Trainer has an override that makes optimizer and scheduler and that the release does not call."""
+    if trainer.optimizer is not None or trainer.lr_scheduler is not None:
+        return False
     whole = _old_overrides.method_of(trainer, _NAME)
     if not _old_overrides.is_override(whole) or not _old_overrides.takes(whole, name="num_training_steps"):
         return False
     parts = [name for name in ("create_optimizer", "create_scheduler") if _is_own(trainer, name)]
-    return _old_overrides.names_in(whole).issuperset(parts)
+    return _old_overrides.names_in(whole).issuperset(parts) and not _old_overrides.is_used_otherwise(trainer, _NAME)
 
 
 def _is_own(trainer: Any, name: str) -> bool:
@@ -64,6 +68,7 @@ def create_both(trainer: Any, steps: int) -> None:
         trainer: the Trainer.
         steps: of the training.
     """
-    trainer.create_optimizer_and_scheduler(num_training_steps=steps)
+    if not _old_overrides.revived(FIX.id, trainer, _NAME, num_training_steps=steps):
+        trainer.optimizer = trainer.lr_scheduler = None
     if trainer.optimizer is None:
         trainer.create_optimizer()

@@ -5,8 +5,8 @@ Symptom   ``TypeError: MyTrainer.create_scheduler() missing 1 required positiona
 Cause     The Trainer calls the method with the number of steps alone.
 Releases  5.1.0 and later
 Upstream  axolotl#3435 (not repaired here)
-Here      An override that takes the optimizer gets it, as in 5.0.0. The library's own method is called as in the
-          release, and takes ``self.optimizer``.
+Here      An override with a parameter ``optimizer`` gets it, as in 5.0.0, unless it tests whether it is None: it may
+          mean something by None. The library's own method is called as in the release, and takes ``self.optimizer``.
 """
 
 from __future__ import annotations
@@ -41,6 +41,6 @@ for _place, _releases, _steps in (
 
 
 def takes_the_optimizer(trainer: Any) -> bool:
-    """Whether the ``create_scheduler`` of a Trainer is an override with an argument for the optimizer."""
+    """Whether the ``create_scheduler`` of a Trainer is an override that needs the optimizer."""
     method = _old_overrides.method_of(trainer, "create_scheduler")
-    return _old_overrides.is_override(method) and _old_overrides.takes(method, name="optimizer")
+    return _old_overrides.is_override(method) and _old_overrides.needs(method, "optimizer")

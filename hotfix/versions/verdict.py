@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import types
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Optional
@@ -309,12 +310,17 @@ def _without_source(package: str, module: str, qualname: str) -> Judgement:
     if installed.find_spec(package) is None:
         return Judgement(Verdict.ABSENT, f"{package} is not installed.")
     spec = installed.find_spec(module)
-    if spec is None and module not in sys.modules:
+    if spec is None and not _defines(sys.modules.get(module), qualname):
         return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
     where = (spec and spec.origin) or module
     return Judgement(
         Verdict.UNKNOWN, f"Its source cannot be read ({where}), so hotfix cannot tell whether it is broken."
     )
+
+
+def _defines(module: Optional[types.ModuleType], qualname: str) -> bool:
+    """Whether a module has a name itself; one that was made at run time may pass on those of another."""
+    return module is not None and qualname.split(".")[0] in vars(module)
 
 
 def _unknown(fix: Fix, target: Target, digest: str, nodes: list[source.Definition]) -> Judgement:
