@@ -2,7 +2,7 @@
 
     python -m tools.names                  read the wheels in the cache, write hotfix/names/removed.txt and the page
     python -m tools.names --check          compare the written files with the wheels; nothing is written
-    python -m tools.names --prove 5.23.0   have rows checked by a program on a release
+    python -m tools.names --prove 5.23.0   have rows checked by a program on a release; all rows with --every 1
     python -m tools.names --count FOLDER   count again which packages use which name, in the wheels of a folder
 
 A name belongs to a module that exists in some release and lacks the name in a later one, or to a module that is gone as
@@ -895,7 +895,7 @@ def page(known: Mapping[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def prove(release: str, every: int = 40) -> int:
+def prove(release: str, every: int) -> int:
     """Have rows checked by a program on a release: all rows with users, and one in `every` of the others.
 
     Returns:
@@ -931,11 +931,12 @@ def main(arguments: Optional[list[str]] = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.names", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     parser.add_argument("--prove", metavar="RELEASE", action="append", help="check rows on a release instead")
+    parser.add_argument("--every", type=int, default=40, metavar="N", help="with --prove: one in N rows without users")
     parser.add_argument("--count", type=Path, metavar="FOLDER", help="count the uses in the wheels of a folder first")
     parser.add_argument("--cache", type=Path, default=wheels.default_cache(), help="the folder of the wheels")
     chosen = parser.parse_args(arguments)
     if chosen.prove:
-        return int(sum(map(prove, chosen.prove)) > 0)
+        return int(sum(prove(release, chosen.every) for release in chosen.prove) > 0)
     every = wheels.cached(PACKAGE, chosen.cache)
     versions = sample(every)
     library = wheels.catalogue(PACKAGE, {version: every[version] for version in versions})

@@ -179,9 +179,9 @@ def removes(key: str, code: CodeType) -> bool:
     """Whether a function removes a key from a dict: where the key is absent, the dict stays as it is."""
     steps = steps_of(code)
     for before, step, after in zip(steps, steps[1:], steps[2:]):
-        if step.opname == "LOAD_CONST" and step.argval == key:
-            if after.opname == "DELETE_SUBSCR" or before.argval == "pop":
-                return True
+        is_it = step.opname == "LOAD_CONST" and step.argval == key
+        if is_it and (after.opname == "DELETE_SUBSCR" or before.argval == "pop"):
+            return True
     return False
 
 

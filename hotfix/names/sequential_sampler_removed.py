@@ -31,7 +31,7 @@ def sampler(utils: Any) -> type:
     """The class."""
     from torch.utils.data import Sampler
 
-    class SequentialDistributedSampler(Sampler):  # type: ignore[type-arg]
+    class SequentialDistributedSampler(Sampler):  # type: ignore[misc]  # torch is not there where types are read
         """Gives each process one stretch of a data set, all of one length: the first samples follow the last ones.
 
         Args:

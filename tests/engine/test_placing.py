@@ -122,3 +122,18 @@ def test_more_levels_than_frames_are_no_error() -> None:
         warnings.simplefilter("always")
         placing._substitute.warn("far away", UserWarning, stacklevel=10_000)
     assert [str(warning.message) for warning in caught] == ["far away"]
+
+
+def test_a_function_in_the_place_of_warn_gets_its_arguments_as_they_come(monkeypatch) -> None:
+    calls: list[Any] = []
+    monkeypatch.setattr(warnings, "warn", lambda *args, **kwargs: calls.append((args, kwargs)))
+    placing._substitute.warn("an old name", FutureWarning, stacklevel=2)
+    assert calls == [(("an old name", FutureWarning), {"stacklevel": 2})]
+
+
+@pytest.mark.parametrize("arguments", [("gone", UserWarning), ("gone", UserWarning, 1), ("gone", UserWarning, 1, None)])
+def test_every_form_of_a_warning_names_its_line(arguments) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        placing._substitute.warn(*arguments)
+    assert [warning.filename for warning in caught] == [__file__]

@@ -21,6 +21,7 @@ PROGRAMS = [
 
 
 NEEDED = {
+    "from PIL": "pillow==11.3.0",
     "AutoImageProcessor": "pillow==11.3.0",
     "Qwen2VLImageProcessor": "pillow==11.3.0",
     "image_processing_qwen2_vl": "pillow==11.3.0",

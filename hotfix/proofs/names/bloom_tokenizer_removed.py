@@ -1,5 +1,7 @@
 """The proof: a tokenizer is made from a file, used, saved and read again."""
 
+from typing import Any
+
 import torch
 
 from hotfix.names.bloom_tokenizer_removed import FIX
@@ -19,7 +21,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     backend = Tokenizer(models.BPE({"<unk>": 0, "<s>": 1, "</s>": 2, "<pad>": 3, "h": 4, "i": 5, "Ġ": 6, "hi": 7}, []))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     backend.decoder = decoders.ByteLevel(add_prefix_space=False, use_regex=False)
-    namespace: dict[str, type] = {}
+    namespace: dict[str, Any] = {}
     results = {}
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")

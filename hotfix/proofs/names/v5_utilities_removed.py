@@ -16,7 +16,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     if isinstance(restored, str):
         return {"text": words(restored), "listed": listed(target)}
     if target.qualname in _OF_VALUES:
-        answers = {"answers": torch.tensor([restored(value) for value in (1, "a", None, torch.ones(2), [torch.ones(2)])])}
+        answers = {
+            "answers": torch.tensor([restored(value) for value in (1, "a", None, torch.ones(2), [torch.ones(2)])])
+        }
     elif target.qualname == "infer_framework":
         answers = {"answers": words(*map(restored, _models())), "refused": words(_refused(restored))}
     else:
