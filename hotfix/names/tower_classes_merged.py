@@ -21,10 +21,6 @@ FIX = Fix(
     kind="removed-api",
     upstream=("transformers#46285",),
     group="removed-names",
-    errors=(
-        "ImportError: cannot import name '…TextTransformer' from 'transformers.models.…'",
-        "ImportError: cannot import name '…VisionTransformer' from 'transformers.models.…'",
-    ),
 )
 
 TOWERS = {

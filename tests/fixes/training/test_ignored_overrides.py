@@ -27,8 +27,7 @@ class Tests(WithDefault):
 
 class TestsOtherwise(WithDefault):
     def create_scheduler(self, num_training_steps, optimizer=None):
-        optimizer = optimizer or self.optimizer
-        return optimizer
+        return optimizer or self.optimizer
 
 
 class Any:
