@@ -7,9 +7,8 @@ Symptom   Silent since 5.18.0: an encoder-decoder that prepares the inputs of it
 Cause     4.41.0 passes the generation configuration as well. 5.18.0 calls a method of another name.
 Releases  4.41.0 and later
 Upstream  not repaired
-Here      The override is called with as many arguments as it takes. If the release ignores it and it raises an error
-          of another release (an attribute that is gone), the method of the release is called. A class that overrides
-          one of the new methods as well is left alone.
+Here      The override is called with as many arguments as it takes. If the release ignores it and it raises an error,
+          the method of the release is called. A class that overrides one of the new methods as well is left alone.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ def prepared(model: Any, *arguments: Any) -> Any:
 
 
 def revived(model: Any, method: Any, *arguments: Any) -> Any:
-    """The same, or the result of the release's method if the override was not written for this release.
+    """The same, or the result of the release's method if the override raises an error.
 
     Args:
         model: has the override.
@@ -118,6 +117,6 @@ def revived(model: Any, method: Any, *arguments: Any) -> Any:
     try:
         with asked.granting(f"{_MIXIN}.{_OLD}"):
             return prepared(model, inputs, {**of_model}, *rest)
-    except (AttributeError, ImportError, NameError, TypeError) as error:
+    except Exception as error:
         scope.leave_alone(FIX.id, f"your {type(model).__name__}.{_OLD} raises {type(error).__name__}: {error}")
         return method(*arguments)

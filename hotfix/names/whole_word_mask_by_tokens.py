@@ -61,7 +61,7 @@ def by_tokens(original: Callable[..., Any]) -> Callable[..., Any]:
     return torch_call
 
 
-@FIX.adds_made((f"{_MODULE}:{_NAME}", ">=5.20.0"), exported_by=("transformers", "transformers.data"))
+@FIX.adds_made((f"{_MODULE}:{_NAME}", ">=5.20.0"), exported_by=("transformers",))
 def collator(module: Any) -> type:
     """The class, which finds words by offsets or by tokens."""
     base: Any = module.DataCollatorForLanguageModeling

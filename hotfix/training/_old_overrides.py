@@ -59,7 +59,7 @@ def needs(method: Any, name: str) -> bool:
         parameter = next((parameter for parameter in _parameters_of(method) if parameter.name == name), None)
     except (TypeError, ValueError):  # it has no signature
         return False
-    if parameter is None or parameter.kind in _ANY_NUMBER:
+    if parameter is None or parameter.kind in _ANY_NUMBER or parameter.default not in (parameter.empty, None):
         return False
     return parameter.default is parameter.empty or not _is_tested(inspect.unwrap(method).__code__, name)
 
@@ -93,15 +93,18 @@ def number_of_arguments(trainer: Any, name: str) -> int:
 
 
 def is_used_otherwise(trainer: Any, name: str) -> bool:
-    """Whether code of the program's uses a method that the release does not call: it may do so in its place.
+    """Whether code of the program's uses a method that the release does not call, or a function that it calls.
+
+    It may do so in its place.
 
     Args:
         trainer: the Trainer; other methods of its class, and its callbacks, are read.
         name: of the method.
     """
     kinds = [*type(trainer).__mro__, *map(type, trainer.callback_handler.callbacks)]
+    names = {name, *_functions_of(inspect.unwrap(getattr(trainer, name)))}
     return any(
-        name in names_in(inspect.unwrap(function))
+        not names.isdisjoint(names_in(inspect.unwrap(function)))
         for kind in kinds
         if not kind.__module__.startswith("transformers.")
         for key, function in vars(kind).items()
@@ -109,8 +112,20 @@ def is_used_otherwise(trainer: Any, name: str) -> bool:
     )
 
 
+def _functions_of(method: Any) -> list[str]:
+    """The names of the program's own functions that a method uses."""
+    space = getattr(method, "__globals__", {})
+    own = str(space.get("__name__")).partition(".")[0]
+    used = {name: space.get(name) for name in names_in(method)}
+    return [
+        name
+        for name, value in used.items()
+        if isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] == own
+    ]
+
+
 def revived(fix: str, trainer: Any, name: str, *args: Any, **kwargs: Any) -> bool:
-    """Call an override that the release does not call; False if it was not written for this release.
+    """Call an override that the release does not call; False if it raises an error: the release does without it.
 
     Args:
         fix: id of the fix that calls it, for the report.
@@ -122,7 +137,7 @@ def revived(fix: str, trainer: Any, name: str, *args: Any, **kwargs: Any) -> boo
     try:
         with asked.granting(f"transformers.trainer:Trainer.{name}"):
             getattr(trainer, name)(*args, **kwargs)
-    except (AttributeError, ImportError, NameError, TypeError) as error:
+    except Exception as error:
         scope.leave_alone(fix, f"your {type(trainer).__name__}.{name} raises {type(error).__name__}: {error}")
         return False
     return True

@@ -7,21 +7,24 @@ Cause     The Trainer calls ``create_optimizer`` and ``create_scheduler`` by the
 Releases  5.1.0 and later
 Upstream  not repaired
 Here      The override is called in the place of ``create_optimizer``, as in 5.0.0; what it does not set, the release
-          makes. If it raises an error of another release (an attribute that is gone), the release makes both. The
-          author may have moved on: a Trainer that has an optimizer or a scheduler already is left alone, and so is a
-          class that calls the method elsewhere, or that overrides one of the other two and does not call it from
-          there. Also left alone is FSDP 1 from 5.3.0 on, which makes the optimizer later.
+          makes. If it raises an error, the release makes both. The author may have moved on: a Trainer that has an
+          optimizer or a scheduler already is left alone, and so is one that was given a class for it, and a class that
+          calls the method elsewhere or overrides one that the release calls. Also left alone is FSDP 1 from 5.3.0 on,
+          which makes the optimizer later.
 """
 
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
 from hotfix.training import _old_overrides
 
 _TRAINER = "transformers.trainer:Trainer"
 _NAME = "create_optimizer_and_scheduler"
+_CALLED = ("create_optimizer", "create_scheduler", "get_optimizer_cls_and_kwargs", "get_decay_parameter_names")
+"""What the release calls for the same purpose."""
 
 FIX = Fix(
     title="A Trainer trains with the default optimizer: create_optimizer_and_scheduler of a subclass is not called",
@@ -46,15 +49,22 @@ for _place, _releases, _count in (
     )
 
 
+_NOTHING = object()
+_made: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""The optimizer that the override of a Trainer has made: a second training makes another one."""
+
+
 def is_ignored(trainer: Any) -> bool:
     """Whether a Trainer has an override that makes optimizer and scheduler and that the release does not call."""
-    if trainer.optimizer is not None or trainer.lr_scheduler is not None:
+    present = trainer.optimizer, trainer.lr_scheduler
+    if present != (None, None) and _bare(trainer.optimizer) is not _made.get(trainer, _NOTHING):
+        return False
+    if trainer.optimizer_cls_and_kwargs is not None:
         return False
     whole = _old_overrides.method_of(trainer, _NAME)
     if not _old_overrides.is_override(whole) or not _old_overrides.takes(whole, name="num_training_steps"):
         return False
-    parts = [name for name in ("create_optimizer", "create_scheduler") if _is_own(trainer, name)]
-    return _old_overrides.names_in(whole).issuperset(parts) and not _old_overrides.is_used_otherwise(trainer, _NAME)
+    return not any(_is_own(trainer, name) for name in _CALLED) and not _old_overrides.is_used_otherwise(trainer, _NAME)
 
 
 def _is_own(trainer: Any, name: str) -> bool:
@@ -68,7 +78,14 @@ def create_both(trainer: Any, steps: int) -> None:
         trainer: the Trainer.
         steps: of the training.
     """
-    if not _old_overrides.revived(FIX.id, trainer, _NAME, num_training_steps=steps):
+    if _old_overrides.revived(FIX.id, trainer, _NAME, num_training_steps=steps):
+        _made[trainer] = _bare(trainer.optimizer)
+    else:
         trainer.optimizer = trainer.lr_scheduler = None
     if trainer.optimizer is None:
         trainer.create_optimizer()
+
+
+def _bare(optimizer: Any) -> Any:
+    """The optimizer in the one that Accelerate puts around it."""
+    return getattr(optimizer, "optimizer", optimizer)

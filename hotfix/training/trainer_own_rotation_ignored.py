@@ -5,10 +5,9 @@ Symptom   Silent. Since 5.2.0 a Trainer with a method of its own for old checkpo
 Cause     The Trainer calls a function of ``trainer_utils`` instead of its method.
 Releases  5.2.0 and later
 Upstream  by design (not put back)
-Here      The override is called in its place, with the arguments of 5.1.0; if it raises an error of another release
-          (an attribute that is gone), the function. Left alone are a Trainer without ``save_total_limit``, one whose
-          class or callbacks call the method themselves, and a program with its own function in the place of the
-          library's.
+Here      The override is called in its place, with the arguments of 5.1.0; if it raises an error, the function. Left
+          alone are a Trainer without ``save_total_limit``, one whose class or callbacks call the method themselves or
+          a function of the program's that it calls, and a program with its own function in the place of the library's.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ Symptom   ``TypeError: MyTrainer.create_scheduler() missing 1 required positiona
 Cause     The Trainer calls the method with the number of steps alone.
 Releases  5.1.0 and later
 Upstream  axolotl#3435 (not repaired here)
-Here      An override with a parameter ``optimizer`` gets it, as in 5.0.0, unless it tests whether it is None: it may
-          mean something by None. The library's own method is called as in the release, and takes ``self.optimizer``.
+Here      An override with a parameter ``optimizer`` gets it, as in 5.0.0, unless that has another default than None, or
+          is tested: the override may mean something by it. The library's own method is called as in the release, and
+          takes ``self.optimizer``.
 """
 
 from __future__ import annotations
