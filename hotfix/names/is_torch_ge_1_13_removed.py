@@ -2,7 +2,7 @@
 
 Symptom   ``ImportError: cannot import name 'is_torch_greater_or_equal_than_1_13' from 'transformers.pytorch_utils'``
           from remote code of DeepSeek-V2 and V3, MiniCPM and Hymba.
-Cause     The flag was dropped with the support for older versions of torch, and so was ``..._than_2_0``.
+Cause     The flag was dropped with the support for older versions of torch, and so were ``..._than_1_12`` and ``..._than_2_0``.
 Releases  4.48.0 and 4.48.1
 Upstream  transformers#35734, restored in 4.48.2
 Here      The values from 4.48.2 on: the numbers of the version of torch, compared.
@@ -29,6 +29,12 @@ LACKING = ">=4.48.0,<=4.48.1"
 def is_torch_greater_or_equal_than_1_13(pytorch_utils: Any) -> bool:
     """The flag, like the existing ones for later versions."""
     return _is_at_least(pytorch_utils, "1.13")
+
+
+@FIX.adds_made(("transformers.pytorch_utils:is_torch_greater_or_equal_than_1_12", LACKING))
+def is_torch_greater_or_equal_than_1_12(pytorch_utils: Any) -> bool:
+    """The same for 1.12."""
+    return _is_at_least(pytorch_utils, "1.12")
 
 
 @FIX.adds_made(("transformers.pytorch_utils:is_torch_greater_or_equal_than_2_0", LACKING))

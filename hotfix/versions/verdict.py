@@ -310,7 +310,8 @@ def _without_source(package: str, module: str, qualname: str) -> Judgement:
     if installed.find_spec(package) is None:
         return Judgement(Verdict.ABSENT, f"{package} is not installed.")
     spec = installed.find_spec(module)
-    if spec is None and not _defines(sys.modules.get(module), qualname):
+    present = sys.modules.get(module)
+    if spec is None and (present is None or _passes_on(present, qualname)):
         return Judgement(Verdict.ABSENT, f"{_release(package)} has no {qualname} in {module}.")
     where = (spec and spec.origin) or module
     return Judgement(
@@ -318,9 +319,9 @@ def _without_source(package: str, module: str, qualname: str) -> Judgement:
     )
 
 
-def _defines(module: Optional[types.ModuleType], qualname: str) -> bool:
-    """Whether a module has a name itself; one that was made at run time may pass on those of another."""
-    return module is not None and qualname.split(".")[0] in vars(module)
+def _passes_on(module: object, qualname: str) -> bool:
+    """Whether a module without a file has no such name itself: it passes on the names of another one, or lacks it."""
+    return isinstance(module, types.ModuleType) and qualname.split(".")[0] not in vars(module)
 
 
 def _unknown(fix: Fix, target: Target, digest: str, nodes: list[source.Definition]) -> Judgement:

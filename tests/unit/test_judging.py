@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import types
 from dataclasses import replace
 from typing import Any, Optional
 
@@ -133,6 +134,17 @@ def test_an_unreadable_source_is_not_absent(lab: Lab, monkeypatch: pytest.Monkey
     check(judgement_of(fix, target, None), Verdict.UNKNOWN, f"cannot be read ({file})")
     file.unlink()
     monkeypatch.setitem(verdict.sys.modules, "toys.toy", object())  # in memory only
+    check(judgement_of(fix, target, None), Verdict.UNKNOWN, "cannot be read (toys.toy)")
+
+
+def test_a_module_that_only_passes_names_on_has_none_to_judge(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    fix, target = edited(lab)
+    lab.write("toys/toy.py", TOY).unlink()
+    made = types.ModuleType("toys.toy")
+    made.__getattr__ = lambda name: 7  # type: ignore[method-assign]
+    monkeypatch.setitem(verdict.sys.modules, "toys.toy", made)
+    check(judgement_of(fix, target, None), Verdict.ABSENT, "toys.toy")
+    vars(made)[target.qualname.split(".")[0]] = 7
     check(judgement_of(fix, target, None), Verdict.UNKNOWN, "cannot be read (toys.toy)")
 
 
