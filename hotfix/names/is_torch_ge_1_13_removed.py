@@ -2,7 +2,7 @@
 
 Symptom   ``ImportError: cannot import name 'is_torch_greater_or_equal_than_1_13' from 'transformers.pytorch_utils'``
           from remote code of DeepSeek-V2 and V3, MiniCPM and Hymba.
-Cause     The flag was dropped with the support for older versions of torch, and so were ``..._than_1_12`` and ``..._than_2_0``.
+Cause     The flag was dropped with the support for older versions of torch, and so were those for 1.12 and 2.0.
 Releases  4.48.0 and 4.48.1
 Upstream  transformers#35734, restored in 4.48.2
 Here      The values from 4.48.2 on: the numbers of the version of torch, compared.
