@@ -48,6 +48,23 @@ def settled(function: _Function) -> _Function:
     return function
 
 
+class _OfTheClass(str):
+    """The ``__module__`` of a class that its instances do not have: a module has no such attribute."""
+
+    __slots__ = ()
+
+    def __get__(self, instance: Any, owner: Any = None) -> str:
+        if instance is None:
+            return self
+        raise AttributeError("__module__")
+
+
+def home_of(base: type) -> str:
+    """The ``__module__`` of a class of modules that derives from another one."""
+    home = base.__module__
+    return _OfTheClass(home) if base is types.ModuleType or isinstance(home, _OfTheClass) else home
+
+
 def class_of(module: types.ModuleType, makes: bool = False) -> Optional[type]:
     """The class that we gave a module, even below a class that it got later.
 
@@ -64,7 +81,7 @@ def class_of(module: types.ModuleType, makes: bool = False) -> Optional[type]:
     if not makes:
         return None
     base = type(module)
-    members = {BASE: base, "__module__": base.__module__, "__qualname__": base.__qualname__, "__reduce__": _reduce}
+    members = {BASE: base, "__module__": home_of(base), "__qualname__": base.__qualname__, "__reduce__": _reduce}
     kind = type(base.__name__, (base,), members)
     try:
         module.__class__ = kind

@@ -390,7 +390,7 @@ def _class_for(base: type, table: Removed) -> type:
                 pass
             raise error from None
 
-    members = {"__getattr__": __getattr__, "__module__": base.__module__, "__qualname__": base.__qualname__}
+    members = {"__getattr__": __getattr__, "__module__": asked.home_of(base), "__qualname__": base.__qualname__}
     return type(base.__name__, (base,), {**members, "__reduce__": _reduce(base)})
 
 

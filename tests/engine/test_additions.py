@@ -486,3 +486,14 @@ def test_a_part_that_changes_a_running_program_stays_opt_in(lab: Lab) -> None:
         handled(session)
         assert toy.present() == said_by_present
         session.journal.uninstall()
+
+
+def test_a_module_with_a_class_of_its_own_has_no_other_attributes() -> None:
+    plain, ours = types.ModuleType("toy"), types.ModuleType("toy")
+    asked.put(ours, "gone", asked.Restored("gone", value=7, target="toy:gone"))
+    assert not hasattr(ours, "__module__")
+    with pytest.raises(AttributeError, match="module 'toy' has no attribute '__module__'"):
+        assert ours.__module__
+    assert (type(ours).__module__, repr(type(ours))) == (type(plain).__module__, repr(type(plain)))
+    ours.__module__ = "own"
+    assert ours.__module__ == "own"
