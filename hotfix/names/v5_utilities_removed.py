@@ -90,14 +90,25 @@ def is_torch_compile_available(imports: Any) -> Callable[[], bool]:
 # -- tensors of other frameworks ---------------------------------------------------------------------------------------
 
 
-@FIX.adds_made((f"{GENERIC}:is_tf_tensor", ">=5.0.0"), exported_by=(UTILS,))
-def is_tf_tensor(generic: Any) -> Callable[[Any], bool]:
-    """A tensor of TensorFlow."""
+TENSORS = {"is_tf_tensor": ("tensorflow", "Tensor"), "is_jax_tensor": ("jax.numpy", "ndarray")}
+"""The class that a function asks for, and its module."""
 
-    def is_tf_tensor(x: Any) -> bool:
-        return _is_a(x, "tensorflow", "Tensor")
 
-    return is_tf_tensor
+def _asks_for_a(name: str, module: str, kind: str) -> None:
+    @FIX.adds_made((f"{GENERIC}:{name}", ">=5.0.0"), exported_by=(UTILS,))
+    def function(generic: Any) -> Callable[[Any], bool]:
+        """Whether a value is a tensor of the framework."""
+
+        def is_tensor(x: Any) -> bool:
+            return _is_a(x, module, kind)
+
+        is_tensor.__name__ = is_tensor.__qualname__ = name
+        is_tensor.__module__ = GENERIC
+        return is_tensor
+
+
+for _name, (_module, _kind) in TENSORS.items():
+    _asks_for_a(_name, _module, _kind)
 
 
 @FIX.adds_made((f"{GENERIC}:is_tf_symbolic_tensor", ">=5.0.0"), exported_by=(UTILS,))
@@ -108,16 +119,6 @@ def is_tf_symbolic_tensor(generic: Any) -> Callable[[Any], bool]:
         return _is_a(x, "tensorflow", "Tensor") and not hasattr(x, "numpy")
 
     return is_tf_symbolic_tensor
-
-
-@FIX.adds_made((f"{GENERIC}:is_jax_tensor", ">=5.0.0"), exported_by=(UTILS,))
-def is_jax_tensor(generic: Any) -> Callable[[Any], bool]:
-    """An array of JAX."""
-
-    def is_jax_tensor(x: Any) -> bool:
-        return _is_a(x, "jax.numpy", "ndarray")
-
-    return is_jax_tensor
 
 
 @FIX.adds_made((f"{GENERIC}:infer_framework", ">=5.0.0"), exported_by=(UTILS,))

@@ -141,7 +141,7 @@ def test_a_module_that_only_passes_names_on_has_none_to_judge(lab: Lab, monkeypa
     fix, target = edited(lab)
     lab.write("toys/toy.py", TOY).unlink()
     made = types.ModuleType("toys.toy")
-    made.__getattr__ = lambda name: 7  # type: ignore[method-assign]
+    vars(made)["__getattr__"] = lambda name: 7
     monkeypatch.setitem(verdict.sys.modules, "toys.toy", made)
     check(judgement_of(fix, target, None), Verdict.ABSENT, "toys.toy")
     vars(made)[target.qualname.split(".")[0]] = 7
