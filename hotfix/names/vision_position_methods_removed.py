@@ -89,11 +89,7 @@ def fast_pos_embed_interpolate(self: Any, grid_thw: torch.Tensor) -> torch.Tenso
     """
     from transformers.vision_utils import get_vision_interpolation_indices_and_weights
 
-    neighbours, weights = get_vision_interpolation_indices_and_weights(
-        grid_thw,
-        num_grid_per_side=self.num_grid_per_side,
-        mode=self.interpolation_mode,
-        align_corners=self.interpolation_align_corners,
-        spatial_merge_size=self.config.spatial_merge_size,
-    )
+    between = {name: getattr(self, f"interpolation_{name}") for name in ("mode", "align_corners")}
+    sizes = {"num_grid_per_side": self.num_grid_per_side, "spatial_merge_size": self.config.spatial_merge_size}
+    neighbours, weights = get_vision_interpolation_indices_and_weights(grid_thw, **sizes, **between)
     return (self.pos_embed(neighbours) * weights[..., None]).sum(1)

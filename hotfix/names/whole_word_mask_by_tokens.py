@@ -39,6 +39,7 @@ FIX = Fix(
 
 _MODULE = "transformers.data.data_collator"
 _NAME = "DataCollatorForWholeWordMask"
+_OLD_NAME = f"{_NAME} is an old name of DataCollatorForLanguageModeling(whole_word_mask=True)."
 MOST = 512
 """No example gets more masks."""
 
@@ -69,13 +70,9 @@ def collator(module: Any) -> type:
     def made(self: Any, *args: Any, **kwargs: Any) -> None:
         import warnings
 
-        warnings.warn(
-            f"{_NAME} is an old name of DataCollatorForLanguageModeling(whole_word_mask=True).",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warnings.warn(_OLD_NAME, FutureWarning, stacklevel=2)
         base.__init__(self, *args, **kwargs)
-        self.mlm = self.whole_word_mask = True
+        vars(self).update(dict.fromkeys(("mlm", "whole_word_mask"), True))
 
     def torch_call(self: Any, examples: Any) -> Any:
         if isinstance(examples[0], Mapping) and "offset_mapping" in examples[0]:
