@@ -22,7 +22,8 @@ The rule, from the frame that uses the name upwards:
 - A handler may turn the error into another one; from there on, the new error counts.
 - A context manager counts if it is known to stop the error, or if its code refers to the error. An unknown one counts
   around an import only.
-- If C code uses the name (`map`, `partial`, `attrgetter`, a star-import), the name is not restored, except for pickle.
+- If C code uses the name (`map`, `partial`, `attrgetter`), the name is not restored, except for pickle. After a
+  star-import of a module, the names that the importing code reads and never defines would be a `NameError`.
 
 When in doubt, the answer is that the program would not end. On Python 3.14 and later every case is in doubt. The check
 calls nothing in the program, reads only bytecode, globals and builtins, and judges each place once. While
@@ -34,5 +35,17 @@ Limits. Handlers in another thread (``future.result()``) and handlers written in
 from __future__ import annotations
 
 from ._frames import SUBSCRIPT, asker, handles, is_handled, is_passed_on, leaving, sets, would_end
+from ._open import imports_all, left_open
 
-__all__ = ["SUBSCRIPT", "asker", "handles", "is_handled", "is_passed_on", "leaving", "sets", "would_end"]
+__all__ = [
+    "SUBSCRIPT",
+    "asker",
+    "handles",
+    "imports_all",
+    "is_handled",
+    "is_passed_on",
+    "leaving",
+    "left_open",
+    "sets",
+    "would_end",
+]

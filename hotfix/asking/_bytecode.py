@@ -72,9 +72,13 @@ class Code:
     def sets(self, name: str) -> bool:
         """Whether any instruction sets an attribute of this name, or `setattr` may do it."""
         if self._set is None:
-            places = range(0, len(self.raw), 2)
-            self._set = frozenset(self.named(at) for at in places if self.name(at) == "STORE_ATTR")
+            self._set = frozenset(self.named(at) for at in self.every({"STORE_ATTR"}))
         return name in self._set or ("setattr" in self.object.co_names and name in self.object.co_consts)
+
+    def every(self, names: set[str]) -> list[int]:
+        """The instructions with these names."""
+        numbers = {_OPS[name] for name in names if name in _OPS}
+        return [2 * index for index, op in enumerate(self._ops) if op in numbers]
 
     def name(self, at: int) -> str:
         """The name of an instruction."""

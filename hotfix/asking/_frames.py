@@ -46,7 +46,7 @@ _PICKLING = {"load", "loads", "find_class"}
 SUBSCRIPT = "[]"
 """The name that represents access by index or key."""
 _OPTIMIZED = 1  # the flag of a function's code
-_SUPPORTED = sys.version_info < (3, 14)
+SUPPORTED = sys.version_info < (3, 14)
 _MOST = 4096  # cached places
 
 _codes: dict[int, Code] = {}  # by identity: equal code objects may be of different files; the value keeps it alive
@@ -79,7 +79,7 @@ def would_end(
     leaving = _errors.get(key)
     if leaving is not None and is_passed_on(leaving, frame.f_back):
         return True
-    if not _SUPPORTED:
+    if not SUPPORTED:
         return False
     if _module(frame) not in _MACHINERY:
         how = asker(frame, name)
@@ -145,7 +145,7 @@ def is_handled(
     Returns:
         True also if it cannot be determined.
     """
-    if not _SUPPORTED:
+    if not SUPPORTED:
         return True
     ascent = _Ascent(error, of_module, library)
     while frame is not None:
@@ -273,7 +273,7 @@ class _Ascent:
 
 def handles(error: type[BaseException], frame: types.FrameType) -> bool:
     """Whether a frame has a handler of its own for an error at its current place."""
-    return _SUPPORTED and bool(_fate(frame, error).caught)
+    return SUPPORTED and bool(_fate(frame, error).caught)
 
 
 def _is_of_repairs(module: str) -> bool:

@@ -297,7 +297,7 @@ class Walk:
 
     def _mentions(self, error: Error) -> bool:
         """Whether the code, or code inside of it, refers to `suppress` or to a class that matches an error."""
-        names = {name for code in _codes_of(self._code.object) for name in code.co_names}
+        names = {name for code in codes_of(self._code.object) for name in code.co_names}
         kinds = []
         for name in names:
             with contextlib.suppress(KeyError):
@@ -478,7 +478,7 @@ def _speaks_of(
         kind: the class that has the function, and the methods that it may leave the decision to.
         seen: the functions that have left the decision to this one.
     """
-    codes = _codes_of(function.__code__)
+    codes = codes_of(function.__code__)
     names, spaces = {name for code in codes for name in code.co_names}, (function.__globals__, vars(builtins))
     values = [space[name] for name in names for space in spaces if name in space]
     is_named = _names_class(values, error)
@@ -502,9 +502,9 @@ def _names_class(values: Iterable[Any], error: Error) -> Optional[bool]:
     return _matches(error, classes) is True if classes else None
 
 
-def _codes_of(code: types.CodeType) -> list[types.CodeType]:
+def codes_of(code: types.CodeType) -> list[types.CodeType]:
     """A code object and those inside of it."""
-    return [code, *(part for inner in code.co_consts if isinstance(inner, types.CodeType) for part in _codes_of(inner))]
+    return [code, *(part for inner in code.co_consts if isinstance(inner, types.CodeType) for part in codes_of(inner))]
 
 
 def _classes(value: Any, depth: int = 0) -> list[Error]:

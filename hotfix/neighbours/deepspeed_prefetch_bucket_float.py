@@ -6,8 +6,8 @@ Symptom   ``ValidationError: 1 validation error for DeepSpeedZeroConfig stage3_p
 Cause     Nine tenths of the square of the hidden size are passed on as they are; DeepSpeed 0.15 and later check types.
 Releases  4.36.0 to 4.44.2
 Upstream  first fixed in 4.45.0
-Here      The whole part of it, as since 4.45.0. Under an older DeepSpeed, which rounds it itself, the configuration
-          stays what it is.
+Here      The whole part of it, as since 4.45.0. A number without a fraction, which DeepSpeed accepts (hidden size
+          5120), stays a float; and under an older DeepSpeed, which rounds it itself, the configuration stays as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ FIX = Fix(
 FIX.edits(
     ("transformers.integrations.deepspeed:HfTrainerDeepSpeedConfig.trainer_config_finalize", ">=4.36.0,<=4.44.2"),
     old='self.fill_only("zero_optimization.stage3_prefetch_bucket_size", 0.9 * hidden_size * hidden_size)',
-    new='self.fill_only("zero_optimization.stage3_prefetch_bucket_size", int(0.9 * hidden_size * hidden_size))',
+    new=f"""
+        from {__name__} import accepted
+        self.fill_only("zero_optimization.stage3_prefetch_bucket_size", accepted(0.9 * hidden_size * hidden_size))
+    """,
     when="from hotfix.neighbours.deepspeed_prefetch_bucket_float import checks_types\nchecks_types()",
 )
 
@@ -42,3 +45,8 @@ def checks_types() -> bool:
         return Version(metadata.version("deepspeed")) >= Version("0.15")
     except metadata.PackageNotFoundError:
         return True
+
+
+def accepted(size: float) -> float:
+    """A number of elements that DeepSpeed accepts: without its fraction, if it has one."""
+    return size if size.is_integer() else int(size)

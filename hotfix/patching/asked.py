@@ -1,12 +1,11 @@
 """Names that a module or a class gives only to code that would fail without them (see `hotfix.asking`).
 
 A module gets its own class, derived from its present class, with a descriptor for each name. Its dictionary does not
-change: `hasattr`, ``dir()``, ``vars()``, a star-import and ``try: from module import name`` give the same results as
-before. A name that other code sets in the module takes precedence, and so does the module's own ``__getattr__``. A
-class gets the descriptor itself, so its ``dir()`` has one more name. A class further down the method resolution order
-takes precedence. A dictionary of a module is replaced by a copy that can supply missing keys. A last finder supplies
-removed modules to ``import`` statements that would fail; once a program has received such a module, the whole process
-has it.
+change: `hasattr`, ``dir()``, ``vars()`` and ``try: from module import name`` give the same results as before. A name
+that other code sets in the module takes precedence, and so does the module's own ``__getattr__``. A class gets the
+descriptor itself, so its ``dir()`` has one more name. A class further down the method resolution order takes
+precedence. A dictionary of a module is replaced by a copy that can supply missing keys. A last finder supplies removed
+modules to ``import`` statements that would fail; once a program has received such a module, the whole process has it.
 
 Under ``torch.compile`` no frame of the program runs; the compiler's record of the traced code decides.
 
@@ -105,6 +104,12 @@ def take(module: types.ModuleType, name: str, descriptor: Any) -> None:
     ours = (BASE, "__module__", "__qualname__", "__reduce__", "__doc__", "__dict__", "__weakref__")
     if type(module) is kind and not vars(kind).keys() - {*ours, "__firstlineno__", "__static_attributes__"}:
         module.__class__ = vars(kind)[BASE]
+
+
+def descriptor_of(module: types.ModuleType, name: str) -> Optional[Restored]:
+    """The descriptor for a name that a module lacks, or None."""
+    held = (vars(kind).get(name) for kind in type(module).__mro__)
+    return next((each for each in held if isinstance(each, Restored)), None)
 
 
 def own_answer(subject: Any, name: str) -> Any:
@@ -590,6 +595,16 @@ def would_end(error: type[BaseException], frame: types.FrameType, name: str = ""
 def sets(frame: types.FrameType, name: str) -> bool:
     """See `hotfix.asking.sets`."""
     return bool(_asking.sets(frame, name))
+
+
+def imports_all(frame: types.FrameType) -> bool:
+    """See `hotfix.asking.imports_all`."""
+    return bool(_asking.imports_all(frame))
+
+
+def left_open(frame: types.FrameType, given: Iterable[str]) -> list[str]:
+    """See `hotfix.asking.left_open`."""
+    return list(_asking.left_open(frame, given))
 
 
 _traced: set[str] = set()

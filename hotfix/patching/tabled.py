@@ -18,6 +18,10 @@ first; the last row up to the installed release counts, and ``-`` means no repla
 A module of the table gets a class with a ``__getattr__``, and nothing else until code uses a name that it lacks. That
 code decides (see `hotfix.patching.asked`): a program that is prepared for the error gets the error. If the replacement
 in a row is missing, the release's own error is raised.
+
+Its class has ``__all__`` as well. A star-import reads it, and the module that imports then gets what it would fail
+without: names with a row, names that the release does not list, and names of Python and torch that modules of earlier
+releases had imported (`PASSED_ON`).
 """
 
 from __future__ import annotations
@@ -44,8 +48,20 @@ FIXES = {
     "empty": "names-of-removed-modules",
     "hollow": "attention-classes-by-kind-removed",
     "output": "output-classes-removed",
+    "star": "star-imports-of-modules",
 }
-"""The fix for the rows of each kind."""
+"""The fix for the rows of each kind; there are no rows for star-imports."""
+PASSED_ON = {
+    **{name: f"typing:{name}" for name in ("Any", "Callable", "Dict", "List", "Optional", "Set", "Tuple", "Union")},
+    **{name: f"{name}:" for name in ("copy", "json", "math", "os", "torch", "warnings")},
+    "F": "torch.nn.functional:",
+    "OrderedDict": "collections:OrderedDict",
+    "Tensor": "torch:Tensor",
+    "dataclass": "dataclasses:dataclass",
+    "nn": "torch.nn:",
+    "np": "numpy:",
+}
+"""Where the names are that modules of the library have imported from elsewhere, as in a row of the kind ``alias``."""
 NOTHING = "-"
 """The kind of a row that ends an earlier one: the name has no replacement any more."""
 
@@ -88,6 +104,7 @@ class Removed:
         self._rows: dict[str, Mapping[str, Row]] = {}
         self._values: dict[tuple[str, str], Any] = {}
         self._classes: dict[type, type] = {}
+        self._starred: dict[int, dict[str, Any]] = {}  # what a module got by star-imports, by the id of its globals
         self._changed: list[tuple[types.ModuleType, type, type]] = []
         if fixes:
             asked.prepare()
@@ -141,11 +158,61 @@ class Removed:
         Raises:
             LookupError: the name is not restored.
         """
-        row = self.rows(module.__name__).get(name)
-        if row is None or row.kind not in self.fixes:
-            raise LookupError(name)
+        row = self._row(module, name)
         if frame is not None and not asked.would_end(AttributeError, frame, name):
             raise LookupError(name)
+        return self._given(module, name, row, frame)
+
+    def star(self, module: types.ModuleType, frame: types.FrameType) -> None:
+        """Give a module that imports all names of another one those that it would fail without.
+
+        Args:
+            module: the imported module.
+            frame: the frame that executes the importing module.
+        """
+        space, target = vars(module), frame.f_globals
+        listed = space.get("__all__", space)
+        given = self._starred.setdefault(id(target), {})
+        for name in [name for name, value in given.items() if target.get(name) is not value]:
+            del given[name]
+        for name in asked.left_open(frame, given):
+            if name.startswith("_") or name in listed:
+                continue
+            try:
+                target[name] = given[name] = self._unlisted(module, name, frame)
+            except Exception:  # whatever it raises, the program gets Python's own error
+                continue
+
+    def _unlisted(self, module: types.ModuleType, name: str, frame: types.FrameType) -> Any:
+        """The value of a name that a star-import leaves out.
+
+        Raises:
+            LookupError: the module has no such name, and has never had it.
+        """
+        if name in vars(module):
+            asked.note(f"{module.__name__}:{name}", self.fixes["star"], frame)
+            return vars(module)[name]
+        restored = asked.descriptor_of(module, name)
+        if restored is not None:
+            restored.give(frame)
+            return restored.value if restored.find is None else restored.find()
+        return self._given(module, name, self._row(module, name), frame)
+
+    def _row(self, module: types.ModuleType, name: str) -> Row:
+        """The row for a name of a module.
+
+        Raises:
+            LookupError: there is none, or its kind is not restored.
+        """
+        row = self.rows(module.__name__).get(name)
+        if row is None and name in PASSED_ON and "__path__" not in vars(module):
+            row = Row("star", PASSED_ON[name])
+        if row is None or row.kind not in self.fixes:
+            raise LookupError(name)
+        return row
+
+    def _given(self, module: types.ModuleType, name: str, row: Row, frame: Optional[types.FrameType]) -> Any:
+        """The replacement in a row, which the program receives now."""
         is_first = (module.__name__, name) not in self._values
         value = self.value(module.__name__, name, row)
         if row.kind == "empty" and is_first and frame is not None:
@@ -206,7 +273,7 @@ class Removed:
         if row.kind == "output":
             base, *fields = row.value.split()
             return output(name, module, self._object(*base.split(":")), fields)
-        where, _, what = row.value.rpartition(":") if row.kind == "alias" else (module, "", row.value)
+        where, _, what = row.value.rpartition(":") if row.kind in ("alias", "star") else (module, "", row.value)
         value = self._object(where, what)
         return hollow(name, module, value) if row.kind == "hollow" else value
 
@@ -391,7 +458,34 @@ def _class_for(base: type, table: Removed) -> type:
             raise error from None
 
     members = {"__getattr__": __getattr__, "__module__": asked.home_of(base), "__qualname__": base.__qualname__}
-    return type(base.__name__, (base,), {**members, "__reduce__": _reduce(base)})
+    listed = {"__all__": _Listed(table)} if base is types.ModuleType and "star" in table.fixes else {}
+    return type(base.__name__, (base,), {**members, **listed, "__reduce__": _reduce(base)})
+
+
+class _Listed:
+    """The ``__all__`` of a module, which a star-import reads."""
+
+    def __init__(self, table: Removed) -> None:
+        self._table = table
+
+    def __get__(self, module: Any, owner: type) -> Any:  # pragma: no mutate block
+        if module is None:
+            return self
+        if not asked.is_compiling():
+            frame = sys._getframe(1)
+            if asked.imports_all(frame):
+                self._table.star(module, frame)
+        if "__all__" not in vars(module):
+            raise asked.missing(module, owner, "__all__")
+        return vars(module)["__all__"]
+
+    def __set__(self, module: Any, value: Any) -> None:
+        vars(module)["__all__"] = value
+
+    def __delete__(self, module: Any) -> None:
+        if "__all__" not in vars(module):
+            raise asked.missing(module, type(module), "__all__")
+        del vars(module)["__all__"]
 
 
 def _reduce(base: type) -> Any:

@@ -1,0 +1,61 @@
+"""The names that the code of a module uses and nothing defines: each of them is a `NameError` to come."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Collection
+
+from ._bytecode import Code
+from ._frames import SUPPORTED, is_handled
+from ._handlers import Walk, codes_of, looking_up
+
+_READS = {"LOAD_NAME", "LOAD_GLOBAL"}
+_SETS = {"STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"}
+_ASKS_FOR_NAMES = {"globals", "locals", "vars", "dir", "__dict__"}
+_STAR = 2  # the number of this function of the interpreter, from Python 3.12 on
+
+
+def imports_all(frame: types.FrameType) -> bool:
+    """Whether a frame is at a ``from module import *``."""
+    if not SUPPORTED:
+        return False
+    code = Code(frame.f_code)
+    at = code.place(frame.f_lasti)
+    return code.name(at) == "IMPORT_STAR" or (code.name(at) == "CALL_INTRINSIC_1" and code.argument(at) == _STAR)
+
+
+def left_open(frame: types.FrameType, given: Collection[str] = ()) -> list[str]:
+    """The names that the code of a module and its functions read, but neither they nor Python define.
+
+    Names that the module has by now are left out, and so are those that it reads where it handles a `NameError`.
+
+    Args:
+        frame: the frame that executes the module.
+        given: names that the module has by now, and that count as if it had not.
+
+    Returns:
+        Nothing if the module, or the code that imports it, is prepared for a `NameError`, or asks which names it has.
+    """
+    codes = codes_of(frame.f_code)
+    used = {name for code in codes for name in code.co_names}
+    if frame.f_locals is not frame.f_globals or not _ASKS_FOR_NAMES.isdisjoint(used):
+        return []
+    unknown = used - (frame.f_globals.keys() - set(given)) - vars(builtins).keys()
+    handled: set[str] = set()
+    reads: set[str] = set()
+    for each in codes if unknown else ():
+        code = Code(each)
+        own = {code.named(at) for at in code.every(_SETS)}
+        is_class = each is not frame.f_code and not each.co_flags & 1
+        unknown -= {code.named(at) for at in code.every({"STORE_GLOBAL", "DELETE_GLOBAL"})} if is_class else own
+        for at in code.every(_READS):
+            name = code.named(at)
+            if name not in unknown or (is_class and name in own):
+                continue
+            reads.add(name)
+            fate = Walk(code, looking_up(frame.f_globals)).fate(at, NameError)
+            if fate.caught or NameError not in fate.escapes:
+                handled.add(name)
+    lacking = (reads & unknown) - handled
+    return sorted(lacking) if lacking and not is_handled(NameError, frame) else []
