@@ -37,8 +37,9 @@ def reorder_cache(utils: Any) -> Any:
         Raises:
             NotImplementedError: it is something else.
         """
-        if not is_reordered(past_key_values):
-            raise NotImplementedError(f"_reorder_cache of hotfix does not know {type(past_key_values).__name__}")
-        return reordered(past_key_values, beam_idx)
+        if is_reordered(past_key_values):
+            return reordered(past_key_values, beam_idx)
+        kind = type(past_key_values)
+        raise NotImplementedError(f"rows of {kind.__module__}.{kind.__name__} cannot be chosen: it is no dynamic cache")
 
     return _reorder_cache
