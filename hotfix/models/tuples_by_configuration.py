@@ -64,7 +64,8 @@ def passed_on(model: Any, method: Any, arguments: dict[str, Any]) -> dict[str, A
         method: the function.
         arguments: by name.
     """
-    parts = [part for part in model._modules.values() if getattr(part, "config", None) is model.config]
+    models = [part for part in model._modules.values() if hasattr(type(part), "base_model_prefix")]
+    parts = [part for part in models if part.config is model.config]
     takes = [_takes(type(part), "forward" in part.__dict__) for part in parts]
     if not (parts and all(takes) and _passes_on(method)):
         return arguments
