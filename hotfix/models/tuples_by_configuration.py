@@ -8,8 +8,9 @@ Cause     The parts of a model have its configuration. Until 4.53.3 a flag told 
 Releases  4.54.0 and later
 Upstream  not repaired as of 5.24.0, except for single models
 Here      A model whose configuration asks for tuples passes ``return_dict=True`` on to its parts, with the arguments
-          that it passes on anyway. Left alone: code that names ``return_dict`` itself, a part with a ``forward`` of
-          the program's, and a program that handles the error. Equal to 4.53.3.
+          that it passes on anyway. Left alone: code that names ``return_dict`` itself; a part with a ``forward`` of
+          the program's, or a hook that changes its output; a loss function of the program's; and a program that
+          handles the error. Equal to 4.53.3.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from types import CodeType
 from typing import Any, Optional
 
 from hotfix.fix import Fix
+from hotfix.models import _hooks
 from hotfix.patching import scope
 from hotfix.patching.asked import is_compiling, settled
 
@@ -67,7 +69,9 @@ def passed_on(model: Any, method: Any, arguments: dict[str, Any]) -> dict[str, A
     models = [part for part in model._modules.values() if hasattr(type(part), "base_model_prefix")]
     parts = [part for part in models if part.config is model.config]
     takes = [_takes(type(part), "forward" in part.__dict__) for part in parts]
-    if not (parts and all(takes) and _passes_on(method)):
+    if not (parts and all(takes) and _passes_on(method)) or "_loss_function" in model.__dict__:
+        return arguments  # a loss of the program's need not take the argument
+    if not is_compiling() and not all(_hooks.leave_output(part, FIX.id) for part in parts):
         return arguments
     if not is_compiling() and scope.is_handled_around(FIX.id, AttributeError):
         return arguments

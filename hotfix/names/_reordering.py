@@ -35,7 +35,7 @@ def _apart(cache: Any) -> Any:
     made = copy.copy(cache)
     for name, value in vars(cache).items():
         if isinstance(value, list):
-            vars(made)[name] = [copy.copy(each) if hasattr(each, "reorder_cache") else each for each in value]
+            vars(made)[name] = [_apart(each) if hasattr(each, "reorder_cache") else each for each in value]
         elif isinstance(value, dict):
             vars(made)[name] = dict(value)
         elif hasattr(value, "reorder_cache") and not isinstance(value, type):

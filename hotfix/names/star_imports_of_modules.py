@@ -6,10 +6,11 @@ Symptom   ``NameError: name 'LlamaAttention' is not defined``, ``'apply_rotary_p
 Cause     Since 4.48.0, ``__all__`` of a module of a model lists its public models only; later releases also stopped to
           import names of ``typing`` and others. Before, a star-import gave everything.
 Upstream  not put back
-Here      A file that imports all of a module of the library gets the names that it reads and nothing defines, if the
-          module has them, has had them (``removed.txt``), or if they are in `hotfix.patching.tabled.PASSED_ON`. Left
-          alone: a file that handles the NameError, or asks which names it has (``globals()``); names that only another
-          file reads. The target is one of the names, and its case runs like that of any fix.
+Here      A file that imports all of a module of the library, and cannot be imported itself without one of its names,
+          gets those that it reads and nothing defines, if the module has them, has had them (``removed.txt``), or if
+          they are in `hotfix.patching.tabled.PASSED_ON`. Left alone: a file that lacks names in its functions only,
+          that handles the NameError, or that asks which names it has (``globals()``). The target is one of the names,
+          and its case runs like that of any fix.
 """
 
 from __future__ import annotations

@@ -602,9 +602,10 @@ def imports_all(frame: types.FrameType) -> bool:
     return bool(_asking.imports_all(frame))
 
 
-def left_open(frame: types.FrameType, given: Iterable[str]) -> list[str]:
+def left_open(frame: types.FrameType, given: Iterable[str]) -> tuple[list[str], set[str]]:
     """See `hotfix.asking.left_open`."""
-    return list(_asking.left_open(frame, given))
+    names, read = _asking.left_open(frame, given)
+    return names, read
 
 
 _traced: set[str] = set()

@@ -166,6 +166,9 @@ class Removed:
     def star(self, module: types.ModuleType, frame: types.FrameType) -> None:
         """Give a module that imports all names of another one those that it would fail without.
 
+        Nothing if it can be imported without them: a name that only a function reads may be one that another module
+        defines, or that a handler expects to be missing.
+
         Args:
             module: the imported module.
             frame: the frame that executes the importing module.
@@ -175,13 +178,25 @@ class Removed:
         given = self._starred.setdefault(id(target), {})
         for name in [name for name, value in given.items() if target.get(name) is not value]:
             del given[name]
-        for name in asked.left_open(frame, given):
-            if name.startswith("_") or name in listed:
-                continue
+        names, surely_read = asked.left_open(frame, given)
+        names = [name for name in names if not name.startswith("_") and name not in listed]
+        if not given and not any(self._has(module, name) for name in names if name in surely_read):
+            return  # the file can be imported as it is: what it lacks in functions may be meant
+        for name in names:
             try:
                 target[name] = given[name] = self._unlisted(module, name, frame)
             except Exception:  # whatever it raises, the program gets Python's own error
                 continue
+
+    def _has(self, module: types.ModuleType, name: str) -> bool:
+        """Whether there is anything to give for a name that a star-import leaves out."""
+        if name in vars(module) or asked.descriptor_of(module, name) is not None:
+            return True
+        try:
+            self._row(module, name)
+        except LookupError:
+            return False
+        return True
 
     def _unlisted(self, module: types.ModuleType, name: str, frame: types.FrameType) -> Any:
         """The value of a name that a star-import leaves out.
