@@ -5,7 +5,6 @@ from typing import Any, Optional
 
 import torch
 
-from hotfix.proofs.names.asking import words
 from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.training._steps import PACKAGES
 from hotfix.training.json_of_a_quantization import FIX
@@ -26,4 +25,4 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     settings = Settings("unused", report_to=[], model_init_kwargs=given)
     text = json.dumps(json.loads(settings.to_json_string())["model_init_kwargs"], sort_keys=True)
     keys = ("bits", "use_cache", "quant_method")
-    return {"has": torch.tensor([f'"{key}"' in text for key in keys]), "four": words(str('"bits": 4' in text))}
+    return {"has": torch.tensor([f'"{key}"' in text for key in keys]), "four": torch.tensor('"bits": 4' in text)}
