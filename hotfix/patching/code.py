@@ -124,10 +124,9 @@ def _in_its_namespace(wrapper: Any, original: types.FunctionType) -> types.Funct
     it: Any = ref(original)  # another strong reference would count as one of the program's
     is_compiling = getattr(sys.modules.get("torch.compiler"), "is_compiling", _no)  # the compiler knows no `globals()`
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if not is_compiling() and namespace() is not home:
-            return copied(it(), namespace())(*args, **kwargs)
-        return wrapper(*args, **kwargs)
+    def call(*args: Any, **kwargs: Any) -> Any:  # two lines: a traceback shows those of the original
+        function = wrapper if is_compiling() or namespace() is home else copied(it(), namespace())
+        return function(*args, **kwargs)
 
     first = original.__code__
     code = call.__code__.replace(

@@ -285,7 +285,12 @@ def is_handled_around(fix: str, error: type[BaseException], library: str = "tran
         fix: id of the fix.
         error: the class of the error.
         library: name of the package.
+
+    Returns:
+        False while `torch.compile` traces the call: no frame can be read then.
     """
+    if asked.is_compiling():
+        return False
     return is_handled(fix, error, sys._getframe(1), library)
 
 

@@ -218,8 +218,15 @@ _ON_ONE_SCREEN = 10  # rows; each may take three lines
 
 
 def _urgency(row: tables.Row) -> tuple[Any, ...]:
-    """The sort key if not all rows fit: failures first, then fixes of plugins, then broken functions."""
-    return row.state is not State.FAILED, ":" not in row.fix, row.verdict is not Verdict.BROKEN, _rank(row)
+    """The sort key if not all rows fit: failures, what was turned off by name, fixes of plugins, broken functions."""
+    is_skipped = row.state is State.DISABLED and "HOTFIX_SKIP" in row.reason
+    return (
+        row.state is not State.FAILED,
+        not is_skipped,
+        ":" not in row.fix,
+        row.verdict is not Verdict.BROKEN,
+        _rank(row),
+    )
 
 
 def _rank(row: tables.Row) -> int:

@@ -182,11 +182,7 @@ class Own(LlamaForCausalLM):
         print(other.get_seq_length(), past.get_seq_length(), len(inputs), len({**inputs}), len(copy.copy(inputs)))
         print(inputs.setdefault("past_key_values", 3) is other, type(pickle.loads(pickle.dumps(inputs))).__name__)
         inputs.update(past_key_values=past)
-        print(inputs.pop("past_key_values") is past, inputs.pop("past_key_values", 5), "past_key_values" in inputs)
-        try:
-            inputs["past_key_values"]
-        except KeyError as error:
-            print(error)
+        print(inputs["past_key_values"] is past, inputs.get("past_key_values", 5) is past)
 
 model = Own(LlamaConfig(**small)).eval()
 model.prepare_inputs_for_generation(ids, past_key_values=DynamicCache(config=model.config), use_cache=True)
