@@ -218,7 +218,7 @@ _ON_ONE_SCREEN = 10  # rows; each may take three lines
 
 
 def _urgency(row: tables.Row) -> tuple[Any, ...]:
-    """The sort key if not all rows fit: failures, what was turned off by name, fixes of plugins, broken functions."""
+    """The sort key if not all rows fit: failures, skipped fixes, fixes of plugins, broken functions."""
     is_skipped = row.state is State.DISABLED and "HOTFIX_SKIP" in row.reason
     return (
         row.state is not State.FAILED,
