@@ -34,7 +34,7 @@ Limits. Handlers in another thread (``future.result()``) and handlers written in
 
 from __future__ import annotations
 
-from ._frames import SUBSCRIPT, asker, handles, is_handled, is_passed_on, leaving, sets, would_end
+from ._frames import SUBSCRIPT, asker, handles, is_handled, is_passed_on, is_wrapper, leaving, register, sets, would_end
 from ._open import imports_all, left_open
 
 __all__ = [
@@ -44,8 +44,10 @@ __all__ = [
     "imports_all",
     "is_handled",
     "is_passed_on",
+    "is_wrapper",
     "leaving",
     "left_open",
+    "register",
     "sets",
     "would_end",
 ]

@@ -52,6 +52,7 @@ _MOST = 4096  # cached places
 _codes: dict[int, Code] = {}  # by identity: equal code objects may be of different files; the value keeps it alive
 _fates: dict[tuple[int, int, Error], Fate] = {}
 _askers: dict[tuple[int, int, str], str] = {}
+_wrappers: dict[int, types.CodeType] = {}  # those of plugins, too; by identity, since equal code may be of other files
 _passed: set[tuple[Any, ...]] = set()  # places that these errors leave unchanged
 _errors: dict[tuple[Any, ...], type[BaseException]] = {}  # the error that leaves a place where a name was restored
 
@@ -181,7 +182,7 @@ class _Ascent:
     def ends_in(self, frame: types.FrameType) -> bool:
         """Whether the program is prepared for the error in a frame; otherwise the error goes to the frame above."""
         module, function = _module(frame), frame.f_code.co_name
-        if (self.library or self.is_near) and _is_of_repairs(module):
+        if (self.library or self.is_near) and (_is_of_repairs(module) or is_wrapper(frame)):
             return False
         if self.library:
             was_inside, self.is_inside = self.is_inside, module.partition(".")[0] in (self.library, "torch")
@@ -269,6 +270,16 @@ class _Ascent:
         if does == "nothing" or not frame.f_code.co_flags & _OPTIMIZED:
             return True
         return does == "instead" and self.is_import and _is_of_the_program(frame, self.first or frame)
+
+
+def register(wrapper: types.FunctionType) -> None:
+    """Note that a function is a wrapper of a repair, whatever its globals: its frame is not one of the program."""
+    _wrappers[id(wrapper.__code__)] = wrapper.__code__
+
+
+def is_wrapper(frame: types.FrameType) -> bool:
+    """Whether a frame runs a registered wrapper."""
+    return id(frame.f_code) in _wrappers
 
 
 def handles(error: type[BaseException], frame: types.FrameType) -> bool:

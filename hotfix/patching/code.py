@@ -20,12 +20,13 @@ from functools import partial, update_wrapper
 from typing import Any, Callable, NamedTuple, Optional, Union
 from weakref import ref
 
+from .. import asking
 from .._support.memo import recent
 from ..errors import Refusal
 from ..fix import ALWAYS, Condition, Target
 from ..pattern import Rewrite
 from ..versions import source
-from . import binding, conditional, placing, scope
+from . import binding, conditional, scope
 
 
 def replacement_code(
@@ -97,7 +98,7 @@ def closure(make: Callable[[Any], Any], original: Any, condition: Condition = AL
         raise Refusal(f"a wrapper must be a plain function, not {type(wrapper).__name__}")
     if isinstance(original, types.FunctionType) and not _takes_anything(wrapper) and shape(wrapper) != shape(original):
         raise Refusal(f"the signature is {inspect.signature(original)}, the wrapper's {inspect.signature(wrapper)}")
-    placing.register(wrapper)
+    asking.register(wrapper)
     if condition.pieces:
         wrapper = _under(condition, original, wrapper, library)
     below = vars(wrapper).get("__wrapped__", original)
@@ -133,7 +134,7 @@ def _in_its_namespace(wrapper: Any, original: types.FunctionType) -> types.Funct
         co_name=first.co_name, co_filename=first.co_filename, co_firstlineno=first.co_firstlineno
     )
     made = types.FunctionType(code, home, original.__name__, None, call.__closure__)
-    placing.register(made)
+    asking.register(made)
     return made
 
 

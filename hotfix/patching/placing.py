@@ -13,16 +13,12 @@ import warnings
 from collections.abc import Iterable
 from typing import Any, Optional
 
+from .. import asking
+
 _HERE = __name__.removesuffix(".patching.placing")  # another name if hotfix is vendored
 _NAME = "warnings"
 
 _users: dict[int, set[int]] = {}  # wrapped objects, by the namespace that has the substitute
-_wrappers: dict[int, types.CodeType] = {}  # those of plugins, too; by identity, since equal code may be of other files
-
-
-def register(wrapper: types.FunctionType) -> None:
-    """Note that a function is a wrapper of a fix, so that its frame is not counted."""
-    _wrappers[id(wrapper.__code__)] = wrapper.__code__
 
 
 def put(user: object, layers: Iterable[Any]) -> None:
@@ -87,7 +83,7 @@ def _is_ours(frame: types.FrameType) -> bool:
     """Whether a frame is that of a wrapper or of another function of hotfix, whose proofs are programs."""
     module = str(frame.f_globals.get("__name__"))
     is_of_hotfix = f"{module}.".startswith(f"{_HERE}.") and not module.startswith(f"{_HERE}.proofs.")
-    return is_of_hotfix or id(frame.f_code) in _wrappers
+    return is_of_hotfix or asking.is_wrapper(frame)
 
 
 def _is_skipped(frame: types.FrameType) -> bool:

@@ -863,3 +863,26 @@ def test_a_wrapped_forward_has_the_globals_and_the_file_of_the_original(lab: Lab
     copied = types.FunctionType(wrapped.__code__, names, wrapped.__name__, wrapped.__defaults__, wrapped.__closure__)
     assert copied(3) == 30, "a copy that looks up names elsewhere is one of the original"
     journal.uninstall()
+
+
+@pytest.mark.parametrize("name", ["forward", "double"])
+def test_a_handler_around_a_wrapped_function_counts_as_near_whatever_globals_the_wrapper_has(
+    lab: Lab, name: str
+) -> None:
+    toy = lab.module("near", f"def {name}(x):\n    return x * 2\n")
+    journal, fix = Journal(), lab.fix("a-wrap")
+    fix.wraps(f"toys.near:{name}", on_error=("TypeError: …",))(lambda original: lambda *args, **kwargs: "repaired")
+    put(journal, fix, toy)
+    errors = []
+
+    def prepared(function: Any) -> Any:
+        try:
+            return function(1, length=3)
+        except Exception as error:
+            errors.append(error)
+            return function(1)
+
+    assert prepared(getattr(toy, name)) == 2
+    assert len(errors) == 1
+    assert getattr(toy, name)(1, length=3) == "repaired"
+    journal.uninstall()
