@@ -1,6 +1,6 @@
 """Cases of `test_composition.py` on the testbed, unarmed: fixes that share a function, applied and reverted.
 
-`MEETING` in the environment names the fixes.
+`CASE_MEETING` in the environment names the fixes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ def meeting(testbed: Any, target: Any) -> dict[str, Any]:
     """Every fix alone, and all of them in several orders, in and out again; each entry must be true."""
     import torch
 
-    ids = os.environ["MEETING"].split(",")
+    os.environ["HOTFIX_OPTIN"] = os.environ["CASE_MEETING"]
+    ids = os.environ["CASE_MEETING"].split(",")
     stock = _standing(target)
     alone = {}
     for id in ids:

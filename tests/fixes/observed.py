@@ -16,7 +16,7 @@ from tests.fixes import harmless
 
 
 def every(testbed: Any, target: Any) -> dict[str, Any]:
-    """Run the cases that ``OBSERVED`` names, one after the other.
+    """Run the cases that ``CASE_OBSERVED`` names, one after the other.
 
     Returns:
         ``FIX case: RESULT`` and ``FIX harmless: RESULT``, and, where calls are counted, ``FIX case: calls``,
@@ -25,7 +25,7 @@ def every(testbed: Any, target: Any) -> dict[str, Any]:
     import torch
 
     parts: dict[str, Any] = {}
-    for name, module, place in json.loads(os.environ["OBSERVED"]):
+    for name, module, place in json.loads(os.environ["CASE_OBSERVED"]):
         fix = import_module(module).FIX
         import_module(place.partition(":")[0])
         where = SimpleNamespace(module=place.partition(":")[0], qualname=place.partition(":")[2])

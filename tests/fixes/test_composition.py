@@ -43,7 +43,7 @@ def test_fixes_of_one_function_compose_and_are_taken_out_one_by_one(cells):
         transformers=str(cells[0].release),
         flash_attn=flash_attn,
         extras=[f"{name}=={version}" if version else name for name, version in packages.items()],
-        env=dict.fromkeys(("MEETING", "HOTFIX_OPTIN"), ",".join(cell.fix.id for cell in cells)),
+        env={"CASE_MEETING": ",".join(cell.fix.id for cell in cells)},
         hotfix=False,
         target=cells[0].target,
     )

@@ -257,7 +257,7 @@ def ran(release, mode, **more):
     extras = [f"{name}=={version}" for name, version in chosen.items()]
     cases = [(fix, FIXES[fix]["module"], place) for fix, place in fixes.items()]
     switches = {"HOTFIX_MODE": mode, "HOTFIX_OPTIN": ",".join(fixes)} if mode else {}
-    env = {"OBSERVED": json.dumps(cases), **switches, **more}
+    env = {"CASE_OBSERVED": json.dumps(cases), **switches, **more}
     every = "tests.fixes.observed:every"
     return run(every, transformers=release, **beside, extras=extras, env=env, hotfix=bool(mode)).require()
 

@@ -1,10 +1,11 @@
-"""Runs a case: in a fork of a template (`serve.py`), or in a fresh interpreter that `run.py` starts."""
+"""Runs a case or a script: in a fork of a template (`serve.py`), or in a fresh interpreter that `run.py` starts."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import os
+import runpy
 import sys
 import traceback
 from collections.abc import Iterable
@@ -26,6 +27,16 @@ def main(folder: str) -> None:
     order = json.loads((at / "order.json").read_text())
     for number in range(len(order["targets"])):
         run_on(order, number, at)
+
+
+def run_script(path: str) -> None:
+    """Run a script as ``__main__``; nothing runs at its exit."""
+    sys.argv[:] = [path]
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as end:
+        if end.code not in (None, 0):
+            raise
 
 
 def run_on(order: dict[str, Any], number: int, at: Path) -> None:

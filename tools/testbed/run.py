@@ -1,8 +1,8 @@
 """Run one case, or one script as a user would, on the CPU testbed.
 
-A script gets a fresh interpreter. A case gets a fork of a process that has imported torch, armed hotfix or not, and
-then imported the common part of `transformers`' models, see `servers.py`. The case finds no model loaded, and no other
-case sees the changes that it makes to its process.
+A script gets a fresh interpreter; `run_program` lends it a fork, as a case has one: of a process that has imported
+torch, armed hotfix or not, and then imported the common part of `transformers`' models, see `servers.py`. The case
+finds no model loaded, and no other case sees the changes that it makes to its process.
 """
 
 from __future__ import annotations
@@ -110,6 +110,35 @@ def run(
         fresh=fresh,
     )
     return result
+
+
+def run_program(
+    path: Path,
+    *,
+    hotfix: bool,
+    transformers: str,
+    flash_attn: str | None = None,
+    extras: Sequence[str] = (),
+    timeout: float = 300,
+) -> Result:
+    """Run a script in a fork, which saves four fifths of its time; in a fresh interpreter with TESTBED_FRESH=1.
+
+    Args:
+        path: of the script. It must not depend on what it is the first to import, nor on what runs at its exit.
+        hotfix: as in `run`, and so on.
+        transformers: as in `run`.
+        flash_attn: as in `run`.
+        extras: as in `run`.
+        timeout: as in `run`.
+    """
+    if os.environ.get("TESTBED_FRESH") != "1":
+        order = {"script": str(path.resolve()), "hotfix": hotfix}
+        folders = _folders(transformers, flash_attn, None, extras)
+        with tempfile.TemporaryDirectory() as folder:
+            result = _forked(order, 0, folders, {}, Path(folder), timeout)
+        if result is not None:
+            return result
+    return run(path, hotfix=hotfix, transformers=transformers, flash_attn=flash_attn, extras=extras, timeout=timeout)
 
 
 def run_many(

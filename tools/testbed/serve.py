@@ -167,7 +167,10 @@ def _case(case: dict[str, Any], said: tuple[int, int]) -> None:
     # In a fork, torch rebuilds its thread pool at first use. If several threads are the first, as when weights are
     # loaded, some get none ("Invalid thread pool!"), so this thread is the first.
     sys.modules["torch"].set_num_threads(sys.modules["torch"].get_num_threads())
-    child.run_on(case["order"], case["number"], at)
+    if "script" in case["order"]:
+        child.run_script(case["order"]["script"])
+    else:
+        child.run_on(case["order"], case["number"], at)
 
 
 def _preload(modules: Sequence[str], refused: set[str]) -> None:

@@ -74,7 +74,7 @@ RELEASES = some(ENDS, "4.36.0", "4.41.2", "4.49.0", "4.52.4")
 @cache
 def child(release, hotfix, ways, keys, checkpoints=""):
     """Tensors by (target, way, name) and errors by (target, way)."""
-    environment = {"TARGETS": " ".join(keys), "WAYS": ways, "CHECKPOINTS": checkpoints}
+    environment = {"CASE_TARGETS": " ".join(keys), "CASE_WAYS": ways, "CASE_CHECKPOINTS": checkpoints}
     result = run(CASES, transformers=release, hotfix=hotfix, env=environment).require()
     raised = json.loads(result.stdout.splitlines()[-1])
     tensors = {tuple(name.split(" ", 2)): value for name, value in result.tensors.items()}

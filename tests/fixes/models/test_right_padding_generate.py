@@ -33,7 +33,7 @@ LET_THROUGH = {"right, without cache", "right, eager"}
 
 @cache
 def table(release, hotfix):
-    environment = {"TARGETS": TABLES[release]}
+    environment = {"CASE_TARGETS": TABLES[release]}
     result = run(
         "tests.fixes.models.padding.generation:truth_table", transformers=release, hotfix=hotfix, env=environment
     )
@@ -91,7 +91,7 @@ def test_decoding_by_hand_from_a_right_padded_prefill_is_exact(release):
 
 
 def test_one_warning_instead_of_the_error_on_request():
-    environment = {"TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "warn"}
+    environment = {"CASE_TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "warn"}
     result = run("tests.fixes.models.padding.generation:twice", env=environment).require()
     assert set(result.tensors) == {"first", "second"}
     said = [line for line in result.stderr.splitlines() if "padding_side='right'" in line]
@@ -100,7 +100,7 @@ def test_one_warning_instead_of_the_error_on_request():
 
 
 def test_a_switch_that_cannot_be_read_changes_nothing():
-    environment = {"TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "maybe"}
+    environment = {"CASE_TARGETS": TABLES["4.49.0"], "HOTFIX_PADDING": "maybe"}
     result = run("tests.fixes.models.padding.generation:twice", env=environment)
     assert "HOTFIX_PADDING=maybe" in result.stderr
     assert result.error is not None

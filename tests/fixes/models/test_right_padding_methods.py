@@ -22,7 +22,7 @@ SOME = [METHODS[0], METHODS[1], pytest.param(*METHODS[2], marks=pytest.mark.slow
 
 @cache
 def shown_by(case, release, *keys, hotfix=True):
-    environment = {"TARGETS": " ".join(keys)}
+    environment = {"CASE_TARGETS": " ".join(keys)}
     result = run(
         f"tests.fixes.models.padding.methods:{case}", transformers=release, hotfix=hotfix, env=environment
     ).require()

@@ -1,6 +1,6 @@
 """Steps in the life of a file: written, loaded and saved by an armed process, loaded by one without hotfix.
 
-`FROM`, `TO` and `KIND` are environment variables: two folders, and the kind of their content.
+`CASE_FROM`, `CASE_TO` and `CASE_KIND` are environment variables: two folders, and the kind of their content.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 
 
 def write(testbed: Any, target: Any) -> Any:
-    """The original, in the folder TO, by whichever release runs this."""
-    kind, place = os.environ["KIND"], Path(os.environ["TO"])
+    """The original, in the folder CASE_TO, by whichever release runs this."""
+    kind, place = os.environ["CASE_KIND"], Path(os.environ["CASE_TO"])
     if kind in KINDS:
         KINDS[kind].write(testbed, place)
     elif kind in CONFIGURATIONS:
@@ -107,9 +107,9 @@ def _bytes(place: Any) -> None:
 
 
 def save(testbed: Any, target: Any) -> Any:
-    """Load FROM, save it in TO, and report the loaded values."""
-    original, place = Path(os.environ["FROM"]), Path(os.environ["TO"])
-    kind = KINDS.get(os.environ["KIND"])
+    """Load CASE_FROM, save it in CASE_TO, and report the loaded values."""
+    original, place = Path(os.environ["CASE_FROM"]), Path(os.environ["CASE_TO"])
+    kind = KINDS.get(os.environ["CASE_KIND"])
     thing = kind.load(original) if kind and kind.load else _read(str(original))
     meaning = values(**_meaning(thing))
     shutil.rmtree(place)
@@ -121,8 +121,8 @@ def save(testbed: Any, target: Any) -> Any:
 
 
 def read(testbed: Any, target: Any) -> Any:
-    """Load FROM, and report its meaning."""
-    return values(**_meaning(_read(os.environ["FROM"])))
+    """Load CASE_FROM, and report its meaning."""
+    return values(**_meaning(_read(os.environ["CASE_FROM"])))
 
 
 def _model(testbed: Any, kind: str) -> Any:
@@ -143,7 +143,7 @@ def _model(testbed: Any, kind: str) -> Any:
 def _read(place: str) -> Any:
     import transformers
 
-    kind = os.environ["KIND"]
+    kind = os.environ["CASE_KIND"]
     if kind in KINDS:
         return KINDS[kind].read(Path(place))
     if kind in CONFIGURATIONS:
@@ -165,9 +165,9 @@ def _read(place: str) -> Any:
 
 def _meaning(thing: Any) -> dict[str, Any]:
     """The meaning for every release, in words that do not depend on the release."""
-    if os.environ["KIND"] in KINDS:
-        return KINDS[os.environ["KIND"]].meaning(thing)
-    if os.environ["KIND"] in ("tokenizer of bytes", "tokenizer of deberta"):
+    if os.environ["CASE_KIND"] in KINDS:
+        return KINDS[os.environ["CASE_KIND"]].meaning(thing)
+    if os.environ["CASE_KIND"] in ("tokenizer of bytes", "tokenizer of deberta"):
         return {"ids": thing("Hello 1212 abc")["input_ids"], "pair": thing("a", "b")["input_ids"]}
     if hasattr(thing, "all_special_ids"):
         return {
@@ -179,7 +179,7 @@ def _meaning(thing: Any) -> dict[str, Any]:
     if hasattr(thing, "state_dict"):
         # Prefixes differ between releases; the weights do not.
         sums = sorted(round(float(value.double().sum()), 3) for value in thing.state_dict().values())
-        if os.environ["KIND"].startswith("llama"):
+        if os.environ["CASE_KIND"].startswith("llama"):
             return {"sums": sums, "temperature": thing.generation_config.temperature}
         return {
             "sums": sums,

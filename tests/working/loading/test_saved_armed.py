@@ -117,7 +117,7 @@ SEES = ("images", "qwen ", "video")
 def _result(step: str, release: str, armed: str = "", **env: str) -> Result:
     env = {**env, "HOTFIX_ONLY": armed, "HOTFIX_OPTIN": armed} if armed else env
     name = f"tests.working.loading.programs_saved:{step}"
-    extras = [TORCHVISION] if env["KIND"].startswith(SEES) else []
+    extras = [TORCHVISION] if env["CASE_KIND"].startswith(SEES) else []
     return run(name, transformers=release, flash_attn=None, hotfix=bool(armed), extras=extras, env=env)
 
 
@@ -130,22 +130,22 @@ def test_stock_reads_files_of_an_armed_process(fixes, kind, writer, release, rea
     original, saved = tmp_path / "original", tmp_path / "saved"
     original.mkdir()
     saved.mkdir()
-    _run("write", writer, KIND=kind, TO=str(original))
-    armed = _run("save", release, fixes, KIND=kind, FROM=str(original), TO=str(saved))
+    _run("write", writer, CASE_KIND=kind, CASE_TO=str(original))
+    armed = _run("save", release, fixes, CASE_KIND=kind, CASE_FROM=str(original), CASE_TO=str(saved))
     if fixes in MISREAD or f"{fixes} {release}" in MISREAD:
         assert _misreads(release, kind, original, armed)
     else:
-        _same(armed, _run("read", release, KIND=kind, FROM=str(saved)))
+        _same(armed, _run("read", release, CASE_KIND=kind, CASE_FROM=str(saved)))
     for reader in readers.split():
         _same(
-            _run("read", reader, KIND=kind, FROM=str(original)),
-            _run("read", reader, KIND=kind, FROM=str(saved)),
+            _run("read", reader, CASE_KIND=kind, CASE_FROM=str(original)),
+            _run("read", reader, CASE_KIND=kind, CASE_FROM=str(saved)),
         )
 
 
 def _misreads(release: str, kind: str, folder: Path, right: dict[str, Any]) -> bool:
     """Whether the release itself refuses the original, or reads it differently from the armed process."""
-    result = _result("read", release, KIND=kind, FROM=str(folder))
+    result = _result("read", release, CASE_KIND=kind, CASE_FROM=str(folder))
     if result.error is not None:
         return True
     return {key: shown(value) for key, value in result.tensors.items()} != {

@@ -13,15 +13,15 @@ from hotfix.proofs.zoo import cached_class
 
 
 def every_target(testbed, target):
-    """Run each target in $TARGETS in each of the ways in $WAYS (names of functions below).
+    """Run each target in $CASE_TARGETS in each of the ways in $CASE_WAYS (names of functions below).
 
     Results are called "target way name". The last line of stdout says what was raised, by "target way".
     """
     results, raised = {}, {}
-    for key in os.environ["TARGETS"].split():
+    for key in os.environ["CASE_TARGETS"].split():
         module, _, qualname = key.partition(":")
         simple_namespace = SimpleNamespace(module=module, qualname=qualname)
-        for way in os.environ["WAYS"].split():
+        for way in os.environ["CASE_WAYS"].split():
             try:
                 results.update(
                     {f"{key} {way} {name}": value for name, value in globals()[way](testbed, simple_namespace).items()}
@@ -73,7 +73,10 @@ def elsewhere(testbed, target):
 
 
 def saved(testbed, target):
-    """Write the case's model to $CHECKPOINTS: where a release lays weights out anew, it has to convert them itself."""
+    """Write the case's model to $CASE_CHECKPOINTS.
+
+    Where a release lays weights out anew, it has to convert them itself.
+    """
     fix.build(testbed, target).save_pretrained(_checkpoint(target))
     return {}
 
@@ -89,4 +92,4 @@ def loaded(testbed, target):
 
 
 def _checkpoint(target):
-    return os.path.join(os.environ["CHECKPOINTS"], target.qualname)
+    return os.path.join(os.environ["CASE_CHECKPOINTS"], target.qualname)

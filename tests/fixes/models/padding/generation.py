@@ -62,7 +62,7 @@ class Watched:
 
 
 def target_of():
-    module, _, qualname = os.environ["TARGETS"].partition(":")
+    module, _, qualname = os.environ["CASE_TARGETS"].partition(":")
     return SimpleNamespace(module=module, qualname=qualname)
 
 

@@ -1,4 +1,4 @@
-"""Other properties of an edited method, in a child. The target is named by $TARGETS."""
+"""Other properties of an edited method, in a child. The target is named by $CASE_TARGETS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hotfix.proofs.models import fa2_right_padding_check as fix
 
 def named():
     """The targets of this child."""
-    for key in os.environ["TARGETS"].split():
+    for key in os.environ["CASE_TARGETS"].split():
         module, _, qualname = key.partition(":")
         yield SimpleNamespace(key=key, module=module, qualname=qualname)
 
