@@ -15,10 +15,12 @@ Here      After the error, the configuration chooses eager attention, and keeps 
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable
+import sys
+import types
+from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
-from hotfix.patching import scope
+from hotfix.patching import asked, scope
 
 FIX = Fix(
     title="ValueError: The `output_attentions` attribute is not supported when using … sdpa",
@@ -31,6 +33,7 @@ FIX = Fix(
     ),
 )
 _NAMED = ("output_attentions",)
+_BETWEEN = ("huggingface_hub", "transformers")
 _COPIED = {"clipseg", "mt5", "pop2piano", "seamless_m4t", "seamless_m4t_v2", "t5", "udop", "umt5"}
 """Models that make copies of their configuration for their parts."""
 
@@ -54,10 +57,19 @@ def with_eager_attention(original: Callable[..., Any]) -> Callable[..., Any]:
         except ValueError as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
             if not is_all_there_is(self) or not scope.is_declared(_hotfix_error, FIX.id, FIX.errors):
                 raise
+            if not asked.is_compiling() and scope.is_handled(FIX.id, ValueError, _program(sys._getframe(1))):
+                raise
         self._attn_implementation = "eager"
         return original(self, *args, **kwargs)
 
     return put
+
+
+def _program(frame: Optional[types.FrameType]) -> Optional[types.FrameType]:
+    """The frame that assigns: above those of a dataclass of the Hub's, from 5.4.0 on."""
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame = frame.f_back
+    return frame
 
 
 def is_all_there_is(config: Any) -> bool:
