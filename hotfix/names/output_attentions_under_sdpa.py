@@ -1,8 +1,8 @@
 """A configuration refuses to ask for attentions as long as the model uses SDPA, which is the default.
 
-Symptom   ``ValueError: The `output_attentions` attribute is not supported when using the `attn_implementation` set to
-          sdpa. Please set it to 'eager' instead.``, from ``self.config.output_attentions = True``: MultiTalk,
-          InfiniteTalk, FLOAT and other programs with their own forward of wav2vec 2.0; Chatterbox.
+Symptom   ``self.config.output_attentions = True`` raises a ``ValueError``: "not supported when using the
+          attn_implementation set to sdpa. Please set it to 'eager' instead". MultiTalk, InfiniteTalk, FLOAT and other
+          programs with their own forward of wav2vec 2.0 do this, and Chatterbox.
 Cause     SDPA returns no attentions. Up to 4.52.4 each layer computed them without SDPA where they were asked for; now
           the program has to choose eager attention first.
 Releases  4.53.0 and later
@@ -31,6 +31,7 @@ FIX = Fix(
         "ValueError: The `output_attentions` attribute is not supported when using the `attn_implementation` set to "
         "sdpa. Please set it to 'eager' instead.",
     ),
+    everyone="only an assignment that the release has refused with this error",
 )
 _NAMED = ("output_attentions",)
 _BETWEEN = ("huggingface_hub", "transformers")

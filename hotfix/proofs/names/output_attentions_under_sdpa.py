@@ -35,5 +35,5 @@ def case(testbed: Testbed, target: Target) -> dict[str, Any]:
     encoder.config.output_attentions = True
     sounds = encoder(testbed.randn(1, 64, seed=1))
     every = {"words": words.attentions, "sounds": sounds.attentions}
-    weights = {f"{name} {number}": one for name, layers in every.items() for number, one in enumerate(layers)}
+    weights = {f"{name} {number}": layer for name, layers in every.items() for number, layer in enumerate(layers)}
     return {**weights, "last": words.last_hidden_state}
