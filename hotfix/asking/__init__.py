@@ -18,7 +18,8 @@ The rule, from the frame that uses the name upwards:
   The `forward` of a module counts as called by the frame that calls the module: torch's functions between them do not.
 - Further up, a handler counts if it names the error, if it is in module-level code, or if it is silent. A broad handler
   in a function that reports the error is the main loop of a server, a test runner or a notebook. It does not count,
-  unless it is the program's own and supplies a substitute for the import, or says whether a string could be executed.
+  unless it is the program's own and supplies a substitute for the import, says whether a string could be executed, or
+  is around the execution of a string that is made in the same statement.
 - A handler may turn the error into another one; from there on, the new error counts.
 - A context manager counts if it is known to stop the error, or if its code refers to the error. An unknown one counts
   around an import only.

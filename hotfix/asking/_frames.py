@@ -26,6 +26,7 @@ _TRANSPARENT = {
 _CALLING = {("accelerate.hooks", "new_forward"), ("transformers.modeling_layers", "__call__")}
 # Functions of the library whose failure programs expect: a broad handler around their call counts.
 _LOADING = {"from_pretrained", "save_pretrained"}
+_DECORATING = "_wrapper"  # around `from_pretrained`: it restores torch's default dtype
 _NOT_CALLING = "torch.utils._contextlib"  # it is also around `generate`, which loops of servers call
 # Functions that expect an error whose class is not in the code.
 _EXPECTING = {
@@ -258,7 +259,7 @@ class _Ascent:
         """Whether a handler shows that the program is prepared."""
         if how == "manager":
             return self.is_near and issubclass(self.error, ImportError)
-        if self.is_near or (self.is_executed and (fate.answers or does == "instead")):
+        if self.is_near or (self.is_executed and (_writes_the_string(frame) or fate.answers or does == "instead")):
             return True
         if self.is_loading and does in ("instead", "nothing") and module.partition(".")[0] not in _LIBRARIES:
             return True
@@ -303,7 +304,7 @@ def _is_loading(frame: types.FrameType, is_below: bool) -> bool:
     """Whether a frame loads or saves files for the one above it, also if a repair is between them."""
     module = _module(frame)
     if module.partition(".")[0] == "transformers":
-        return frame.f_code.co_name in _LOADING
+        return frame.f_code.co_name in _LOADING or (is_below and frame.f_code.co_name == _DECORATING)
     return is_below and _is_of_repairs(module)
 
 
@@ -317,6 +318,22 @@ def _is_executed(frame: types.FrameType) -> bool:
     code, caller = frame.f_code, frame.f_back
     is_string = code.co_filename == "<string>" and code.co_name == "<module>"
     return is_string and caller is not None and _is_of_the_program(caller, frame)
+
+
+def _writes_the_string(frame: types.FrameType) -> bool:
+    """Whether a frame executes a string that it has made in the same statement: to see whether that runs.
+
+    A string in a variable may be a statement for a command, whose handler reports errors.
+    """
+    code = _code(frame)
+    at = code.place(frame.f_lasti)
+    if code.name(at) not in CALLS:
+        return False
+    _, arguments = code.call(at)
+    if not arguments or arguments[0] < 0:
+        return False
+    made = code.name(arguments[0])
+    return made == "LOAD_CONST" or not made.startswith("LOAD_")
 
 
 def _is_failure_expected(frame: types.FrameType) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hotfix.patching import scope
-from hotfix.patching.asked import is_compiling
 
 if TYPE_CHECKING:
     import torch
@@ -66,4 +65,4 @@ def include_images(fix: str, model: Any, seconds: Any, videos: Any, images: Any 
         return False
     if not hasattr(seconds, "__len__") or len(seconds) != (0 if videos is None else len(videos)):
         return True
-    return images is not None and not is_compiling() and scope.is_handled_around(fix, StopIteration)
+    return images is not None and scope.is_handled_around(fix, StopIteration)

@@ -25,7 +25,7 @@ import hotfix.patching.scope as _scope
 (
     attention_mask_2d.shape[0] > 1
     if key_length and query_length
-    else torch.compiler.is_compiling() or not _scope.is_handled_around("flex-block-mask-batch", TypeError)
+    else not _scope.is_handled_around("flex-block-mask-batch", TypeError)
 )
 """,
     prefilter="attention_mask_2d",

@@ -16,7 +16,6 @@ from typing import Any
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
-from hotfix.patching.asked import is_compiling
 
 FIX = Fix(
     title="Qwen3-VL-MoE under autocast: scatter(): Expected self.dtype to be equal to src.dtype",
@@ -47,5 +46,5 @@ def dtype_of(weights: Any, logits: Any) -> Any:
         weights: of the chosen experts.
         logits: of all experts.
     """
-    is_left = weights.dtype != logits.dtype and not is_compiling() and scope.is_handled_around(FIX.id, RuntimeError)
+    is_left = weights.dtype != logits.dtype and scope.is_handled_around(FIX.id, RuntimeError)
     return logits.dtype if is_left else weights.dtype

@@ -15,7 +15,6 @@ from typing import Any
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
-from hotfix.patching.asked import is_compiling
 
 FIX = Fix(
     title="TypeError: 'NoneType' object is not subscriptable, at cache_position[-1] + 1 in T5Block",
@@ -68,6 +67,6 @@ def length_of(positions: Any, otherwise: int) -> Any:
     Raises:
         TypeError: there are none, and the program handles the release's error.
     """
-    if positions is None and (is_compiling() or not scope.is_handled_around(FIX.id, TypeError)):
+    if positions is None and not scope.is_handled_around(FIX.id, TypeError):
         return otherwise
     return positions[-1] + 1

@@ -8,14 +8,15 @@ Cause     The parts of a model have its configuration. Until 4.53.3 a flag told 
 Releases  4.54.0 and later
 Upstream  not repaired as of 5.24.0, except for single models
 Here      A model whose configuration asks for tuples passes ``return_dict=True`` on to its parts, with the arguments
-          that it passes on anyway. Left alone: code that names ``return_dict`` itself; a part with a ``forward`` of
-          the program's, or a hook that changes its output; a loss function of the program's; and a program that
-          handles the error. Equal to 4.53.3.
+          that it passes on anyway. Left alone: code that names ``return_dict`` itself, or reads no attribute of the
+          output; a part with a ``forward`` or ``__call__`` of the program's, or a hook that changes its arguments or
+          its output; a loss function of the program's; and a program that handles the error. Equal to 4.53.3.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from types import CodeType
 from typing import Any, Optional
@@ -39,6 +40,8 @@ FIX = Fix(
 _HOMES = (os.path.join("transformers", "models", ""), os.path.join("transformers", "modeling_layers.py"))
 _DECORATORS = os.path.join("transformers", "utils", "")
 _TAKES_MORE = 8  # the flag of a function with `**kwargs`
+_READ = {"last_hidden_state", "past_key_values", "to_tuple", "hidden_states", "attentions"}
+"""Attributes of which a method reads one from the output of a part; if it reads none, a tuple is no error."""
 
 FIX.edits(
     ("transformers.utils.generic:can_return_tuple", ">=4.54.0"),
@@ -71,18 +74,18 @@ def passed_on(model: Any, method: Any, arguments: dict[str, Any]) -> dict[str, A
     takes = [_takes(type(part), "forward" in part.__dict__) for part in parts]
     if not (parts and all(takes) and _passes_on(method)) or "_loss_function" in model.__dict__:
         return arguments  # a loss of the program's need not take the argument
-    if not is_compiling() and not all(_hooks.leave_output(part, FIX.id) for part in parts):
+    if not is_compiling() and not all(_hooks.only_read(part, FIX.id) for part in parts):
         return arguments
-    if not is_compiling() and scope.is_handled_around(FIX.id, AttributeError):
+    if scope.is_handled_around(FIX.id, AttributeError):
         return arguments
     return {**arguments, "return_dict": True}
 
 
 @settled
 def _passes_on(method: Any) -> bool:
-    """Whether a method is the library's, passes its further arguments on, and does not decide on tuples itself."""
+    """Whether a method is the library's, passes its further arguments on, and reads the output of a part by name."""
     code = _innermost(method)
-    if code is None or not code.co_flags & _TAKES_MORE:
+    if code is None or not code.co_flags & _TAKES_MORE or _READ.isdisjoint(code.co_names):
         return False
     return "return_dict" not in (*code.co_varnames, *_texts(code.co_consts))
 
@@ -91,7 +94,10 @@ def _passes_on(method: Any) -> bool:
 def _takes(kind: type, is_replaced: bool) -> bool:
     """Whether a part is the library's own, and a decorator decides whether it returns a tuple."""
     forward = getattr(kind, "forward", None)
-    return not is_replaced and hasattr(forward, "__wrapped__") and _innermost(forward) is not None
+    if is_replaced or not hasattr(forward, "__wrapped__") or _innermost(forward) is None:
+        return False
+    modules: Any = sys.modules["torch.nn"]
+    return kind.__call__ is modules.Module.__call__
 
 
 def _innermost(function: Any) -> Optional[CodeType]:

@@ -8,8 +8,9 @@ Cause     SDPA returns no attentions. Up to 4.52.4 each layer computed them with
 Releases  4.53.0 and later
 Upstream  MultiTalk#54, InfiniteTalk#86, ComfyUI-FLOAT#19, chatterbox#339 (not put back)
 Here      After the error, the configuration chooses eager attention, and keeps it. So attentions are returned, as in
-          4.52.4. Not for other attention implementations, nor for a model that makes its parts from other
-          configurations, such as LLaVA and T5: the release reads those.
+          4.52.4. Left alone: other attention implementations; a model that makes its parts from other configurations,
+          such as LLaVA and T5, since the release reads those; assignments by the library, as in ``from_pretrained``;
+          code that torch.compile traces; and a program that handles the error.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ FIX = Fix(
     everyone="only an assignment that the release has refused with this error",
 )
 _NAMED = ("output_attentions",)
-_BETWEEN = ("huggingface_hub", "transformers")
 _COPIED = {"clipseg", "mt5", "pop2piano", "seamless_m4t", "seamless_m4t_v2", "t5", "udop", "umt5"}
 """Models that make copies of their configuration for their parts."""
 
@@ -56,9 +56,9 @@ def with_eager_attention(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, *args, **kwargs)
         except ValueError as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-            if not is_all_there_is(self) or not scope.is_declared(_hotfix_error, FIX.id, FIX.errors):
+            if asked.is_compiling() or not is_all_there_is(self):
                 raise
-            if not asked.is_compiling() and scope.is_handled(FIX.id, ValueError, _program(sys._getframe(1))):
+            if not scope.is_declared(_hotfix_error, FIX.id, FIX.errors) or not _is_assigned(sys._getframe(1)):
                 raise
         self._attn_implementation = "eager"
         return original(self, *args, **kwargs)
@@ -66,11 +66,20 @@ def with_eager_attention(original: Callable[..., Any]) -> Callable[..., Any]:
     return put
 
 
-def _program(frame: Optional[types.FrameType]) -> Optional[types.FrameType]:
-    """The frame that assigns: above those of a dataclass of the Hub's, from 5.4.0 on."""
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+def _is_assigned(frame: Optional[types.FrameType]) -> bool:
+    """Whether the program itself assigns the attribute, and does not handle the error.
+
+    The library assigns it while it loads a model, and goes on with the attention implementation that it was given.
+    """
+    while frame is not None and (_is_between(frame) or frame.f_code.co_name == "__setattr__"):
         frame = frame.f_back
-    return frame
+    name = "" if frame is None else str(frame.f_globals.get("__name__"))
+    return not name.startswith("transformers.") and not scope.is_handled(FIX.id, ValueError, frame)
+
+
+def _is_between(frame: types.FrameType) -> bool:
+    name = f"{frame.f_globals.get('__name__')}."
+    return name.startswith(("hotfix.", "huggingface_hub.")) and not name.startswith("hotfix.proofs.")
 
 
 def is_all_there_is(config: Any) -> bool:

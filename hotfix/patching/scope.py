@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from .. import asking
-from . import asked, live
+from . import asked, live, traced
 
 settled = asked.settled
 _is_compiling = asked.is_compiling
@@ -250,8 +250,8 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], *modu
         patterns: ``TypeName: message``; ``…`` matches any text.
         modules: names of modules whose packages count as the library's own; the caller's does in any case.
     """
-    if _is_compiling():
-        return True  # only the class is checked: torch.compile cannot trace the text or the stack
+    if _is_compiling():  # torch.compile cannot trace the text: only the class of the error is checked
+        return not _is_handled_in_trace(fix, type(error), "")
     matching = [pattern for pattern in patterns if _matches(error, pattern)]
     if not matching:
         return False
@@ -285,13 +285,17 @@ def is_handled_around(fix: str, error: type[BaseException], library: str = "tran
         fix: id of the fix.
         error: the class of the error.
         library: name of the package.
-
-    Returns:
-        False while `torch.compile` traces the call: no frame can be read then.
     """
     if asked.is_compiling():
-        return False
+        return _is_handled_in_trace(fix, error, library)
     return is_handled(fix, error, sys._getframe(1), library)
+
+
+@settled
+def _is_handled_in_trace(fix: str, error: type[BaseException], library: str) -> bool:
+    """The same for code that `torch.compile` traces; true if its frames are not known."""
+    frame = traced.asking(__name__)
+    return frame is None or is_handled(fix, error, frame, library)
 
 
 def _your_code_that_raised(error: BaseException, libraries: Collection[str]) -> str:

@@ -6,6 +6,7 @@ compiler, and in calls that really run while traced, as in ``torch.export(…, s
 
 from __future__ import annotations
 
+import dis
 import sys
 import types
 from typing import Any, Optional, Union
@@ -18,14 +19,15 @@ class Frame:
 
     Args:
         tracer: the compiler's object for the frame, an ``InstructionTranslator``.
+        at: the offset of the current instruction in the frame's code.
         back: the calling frame.
     """
 
-    def __init__(self, tracer: Any, back: Union[Frame, types.FrameType, None]) -> None:
+    def __init__(self, tracer: Any, at: int, back: Union[Frame, types.FrameType, None]) -> None:
         self.f_code: types.CodeType = tracer.f_code
         self.f_globals: dict[str, Any] = tracer.f_globals
         self.f_locals: dict[str, Any] = {}
-        self.f_lasti: int = tracer.current_instruction.offset
+        self.f_lasti = at
         self.f_lineno: int = getattr(tracer, "lineno", 0)
         self.f_back = back
 
@@ -52,9 +54,10 @@ def asking(module: str) -> Any:
         tracer = getattr(tracer, "parent", None)
     back: Any = frame
     for caller in reversed(tracers):
-        if _tracer(caller) is None:
+        at = None if _tracer(caller) is None else _offset(caller)
+        if at is None:
             return None
-        back = Frame(caller, back)
+        back = Frame(caller, at, back)
     return _outside(back, module)
 
 
@@ -62,6 +65,28 @@ def _tracer(subject: Any) -> Any:
     """The object itself, if it traces instructions and is at one of the code's own."""
     at = getattr(getattr(subject, "current_instruction", None), "offset", None)
     return subject if isinstance(at, int) and isinstance(getattr(subject, "f_code", None), types.CodeType) else None
+
+
+def _offset(tracer: Any) -> Optional[int]:
+    """Where the current instruction is in the code of the frame; None if that is not certain.
+
+    The compiler works on a list of its own, into which it has put some instructions, and counts the offsets again.
+    """
+    current = tracer.current_instruction
+    offsets = {
+        each.offset
+        for each in dis.get_instructions(tracer.f_code)
+        if each.opcode == current.opcode and _place(each) == _place(current)
+    }
+    if current.offset in offsets:
+        return int(current.offset)
+    return offsets.pop() if len(offsets) == 1 else None
+
+
+def _place(instruction: Any) -> Any:
+    """Where an instruction is in the source; what it uses, if Python does not know the columns (before 3.11)."""
+    positions = getattr(instruction, "positions", None)
+    return instruction.argval if positions is None else positions
 
 
 def _outside(frame: Any, module: str) -> Any:
