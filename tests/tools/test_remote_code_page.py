@@ -172,7 +172,8 @@ def explained(threads):
 
 
 @pytest.mark.parametrize(
-    "sample", ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
+    "sample",
+    ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"],
 )
 def test_the_page_of_threads_matches_the_data_of_a_later_sample(sample):
     threads = THREADS[sample]
@@ -195,7 +196,8 @@ def is_by_table(thread):
 
 
 @pytest.mark.parametrize(
-    "sample", ["second", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"]
+    "sample",
+    ["second", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"],
 )
 def test_repairs_of_a_sample_are_on_as_recorded(sample):
     for thread in THREADS[sample]:
