@@ -1,15 +1,17 @@
-"""A decoder layer of your own does not take ``cache_position``.
+"""A decoder layer of your own, or its attention, does not take ``cache_position``.
 
 Symptom   ``TypeError: QLlamaDecoderLayer.forward() got an unexpected keyword argument 'cache_position'`` (later also
           ``'position_embeddings'``) from code that puts layers written for 4.37 in the place of the library's: Atom,
-          QuaRot, SliceGPT and other projects for quantization and pruning.
-Cause     The model passes more to each layer: the positions in the cache since 4.38.0, the cosine and sine of the
-          positions since 4.45.1.
-Releases  4.38.0 to 4.53.3, in Llama; 4.42.0 to 4.53.3, in Mistral and Qwen2
-Upstream  Atom#19 (not put back)
-Here      A layer that was not written in transformers, and takes neither them nor ``**kwargs``, is called without them
-          after the TypeError, as in 4.37.2. A compiled model is left alone. Training with gradient checkpointing, which
-          passes them by position, raises as before.
+          QuaRot, SliceGPT and other projects for quantization and pruning. The same from attentions, and from functions
+          that are put into the place of ``self_attn.forward``: LM-Infinite, intel-npu-acceleration-library.
+Cause     The model passes more to each layer, and the layer to its attention: the positions in the cache since 4.38.0,
+          the cosine and sine of the positions since 4.45.1.
+Releases  4.38.0 to 4.53.3, in Llama; 4.42.0 to 4.53.3, in Mistral and Qwen2; attentions up to 4.47.1
+Upstream  Atom#19, LM-Infinite#7, intel-npu-acceleration-library#105 (not put back)
+Here      A layer or an attention that takes neither them nor ``**kwargs`` is called without them after the TypeError,
+          as in 4.37.2. A compiled model is left alone. Training with gradient checkpointing, which passes them to
+          layers by position, raises as before.
+Not here  Attentions from 4.48.0 on: they have to return two values instead of three.
 """
 
 from __future__ import annotations
@@ -48,24 +50,37 @@ _RARELY_REPLACED = """
     smollm3:SmolLM3Model stablelm:StableLmModel starcoder2:Starcoder2Model
     time_series_transformer:TimeSeriesTransformerDecoder vaultgemma:VaultGemmaModel whisper:WhisperDecoder
 """
+_ATTENTIONS_RARELY_REPLACED = """
+    chameleon:ChameleonDecoderLayer chameleon:ChameleonSwinDecoderLayer gemma:GemmaDecoderLayer
+    gemma2:Gemma2DecoderLayer glm:GlmDecoderLayer glm4v:Glm4vTextDecoderLayer granite:GraniteDecoderLayer
+    granitemoe:GraniteMoeDecoderLayer granitemoeshared:GraniteMoeSharedDecoderLayer idefics:IdeficsDecoderLayer
+    jamba:JambaAttentionDecoderLayer kyutai_speech_to_text:KyutaiSpeechToTextDecoderLayer led:LEDDecoderLayer
+    mimi:MimiTransformerLayer mixtral:MixtralDecoderLayer mllama:MllamaSelfAttentionDecoderLayer
+    moshi:MoshiDecoderLayer nemotron:NemotronDecoderLayer olmo:OlmoDecoderLayer olmo2:Olmo2DecoderLayer
+    olmoe:OlmoeDecoderLayer opt:OPTDecoderLayer persimmon:PersimmonDecoderLayer phimoe:PhimoeDecoderLayer
+    qwen2_5_omni:Qwen2_5OmniDecoderLayer qwen2_5_vl:Qwen2_5_VLDecoderLayer qwen2_moe:Qwen2MoeDecoderLayer
+    qwen2_vl:Qwen2VLDecoderLayer starcoder2:Starcoder2DecoderLayer whisper:WhisperDecoderLayer
+    zamba:ZambaAttentionDecoderLayer
+"""
 
 FIX = Fix(
     title="TypeError: QLlamaDecoderLayer.forward() got an unexpected keyword argument 'cache_position'",
     kind="removed-api",
     group="removed-names",
-    upstream=("Atom#19",),
-    everyone="only after a layer that is not the library's has refused an argument: the new code tests it",
+    upstream=("Atom#19", "LM-Infinite#7", "intel-npu-acceleration-library#105"),
+    everyone="only after a layer or an attention has refused an argument: the new code tests it",
     errors=tuple(
         f"TypeError: …{model}DecoderLayer.forward() got an unexpected keyword argument '{name}'"
         for model in ("Llama", "Mistral", "Qwen2")
         for name in ("cache_position", "position_embeddings")
     ),
-    prefilter="layer_outputs = decoder_layer(",
+    prefilter="cache_position=cache_position",
     exempt={
         "transformers.models.*:*": _OTHERS,
         **{
             f"transformers.models.{folder}.modeling_{folder}:{name}.forward": _OTHERS
-            for folder, _, name in (word.partition(":") for word in _RARELY_REPLACED.split())
+            for words in (_RARELY_REPLACED, _ATTENTIONS_RARELY_REPLACED)
+            for folder, _, name in (word.partition(":") for word in words.split())
         },
     },
 )
@@ -80,55 +95,66 @@ MODELS = {
 }
 _CALL = "layer_outputs = decoder_layer(hidden_states, **__OTHERS)"
 _WITH = Rewrite(_CALL, "layer_outputs = as_it_takes(decoder_layer, hidden_states, **__OTHERS)")
+_ATTENDS = "hidden_states, self_attn_weights, present_key_value = self.self_attn(**__OTHERS)"
+_ATTENDS_WITH = Rewrite(
+    _ATTENDS, "hidden_states, self_attn_weights, present_key_value = as_it_takes(self.self_attn, **__OTHERS)"
+)
 
 
 @FIX.edits(
     *(
-        (f"transformers.models.{folder}.modeling_{folder}:{name}Model.forward", releases)
+        target
         for folder, (name, releases) in MODELS.items()
+        for target in (
+            (f"transformers.models.{folder}.modeling_{folder}:{name}Model.forward", releases),
+            (f"transformers.models.{folder}.modeling_{folder}:{name}DecoderLayer.forward", f"{releases},<=4.47.1"),
+        )
     )
 )
 def one_by_one(node: ast.AST) -> Optional[list[ast.stmt]]:
-    """The call of a layer, through `as_it_takes`."""
-    if not isinstance(node, ast.Assign) or not passes_positions(ast.Module([node], [])):
+    """The call of a layer or of its attention, through `as_it_takes`."""
+    alone = ast.Module([copy.deepcopy(node)], []) if isinstance(node, ast.Assign) else None
+    if alone is None or not passes_positions(alone):
         return None
-    changed = _WITH.apply(ast.Module([copy.deepcopy(node)], []))[0]
+    changed = (_WITH if occurs(_CALL, alone) else _ATTENDS_WITH).apply(alone)[0]
     return [ast.ImportFrom(__name__, [ast.alias("as_it_takes")], 0), *changed.body]
 
 
 @FIX.recognises
 def passes_positions(node: ast.AST) -> bool:
-    """Whether something calls a layer with `cache_position`."""
-    return occurs(_CALL, node) and "cache_position=cache_position" in ast.unparse(node)
+    """Whether something calls a layer or its attention with `cache_position`."""
+    is_called = occurs(_CALL, node) or occurs(_ATTENDS, node)
+    return is_called and "cache_position=cache_position" in ast.unparse(node)
 
 
-def as_it_takes(layer: Any, hidden_states: Any, /, **others: Any) -> Any:
-    """What a layer returns.
+def as_it_takes(layer: Any, *states: Any, **others: Any) -> Any:
+    """What a layer or an attention returns.
 
     Args:
-        layer: the layer.
-        hidden_states: its input.
-        others: what the model passes besides.
+        layer: the layer or the attention.
+        states: its input; an attention has it among the others, as ``hidden_states``.
+        others: what it is passed besides.
     """
-    if type(layer).__module__.startswith("transformers.") or asked.is_compiling():
-        return layer(hidden_states, **others)
+    if asked.is_compiling():
+        return layer(*states, **others)
     try:
-        return layer(hidden_states, **others)
+        return layer(*states, **others)
     except TypeError as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-        refused = _refused(type(layer))
-        is_about_it = any(f"unexpected keyword argument '{name}'" in str(_hotfix_error) for name in refused)
+        refused, message = _refused(layer), str(_hotfix_error)
+        is_about_it = any(f"unexpected keyword argument '{name}'" in message for name in refused)
         if not is_about_it or scope.is_handled(FIX.id, TypeError, sys._getframe(1)):
             raise
     mask, at = others["attention_mask"], others.get("cache_position")
-    if mask is not None and mask.dim() == 4 and mask.shape[2] > hidden_states.shape[1] and at is not None:
+    length = (*states, others.get("hidden_states"))[0].shape[1]
+    if mask is not None and mask.dim() == 4 and mask.shape[2] > length and at is not None:
         others["attention_mask"] = mask[:, :, at, : int(at[-1]) + 1]  # 4.38 has it for all positions
-    return layer(hidden_states, **{name: value for name, value in others.items() if name not in refused})
+    return layer(*states, **{name: value for name, value in others.items() if name not in refused})
 
 
-def _refused(cls: Any) -> tuple[str, ...]:
-    """The newer arguments that the `forward` of a class does not take."""
+def _refused(layer: Any) -> tuple[str, ...]:
+    """The newer arguments that the `forward` of a layer or an attention does not take; the library's own takes them."""
     try:
-        parameters = inspect.signature(cls.forward).parameters
+        parameters = inspect.signature(layer.forward).parameters
     except (TypeError, ValueError):
         return ()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):

@@ -1,4 +1,4 @@
-"""The proof: a model with custom layers that were written for 4.37."""
+"""The proof: a model with custom layers, or attentions, that were written for 4.37."""
 
 from importlib import import_module
 from typing import Any, Optional
@@ -47,11 +47,29 @@ class QDecoderLayer(torch.nn.Module):
         return (result, past_key_value) if use_cache else (result,)
 
 
+class QAttention(QDecoderLayer):
+    """The attention of such a layer."""
+
+    def forward(
+        self,
+        hidden_states: torch.Tensor,
+        attention_mask: Optional[torch.Tensor] = None,
+        position_ids: Optional[torch.Tensor] = None,
+        past_key_value: Any = None,
+        output_attentions: bool = False,
+        use_cache: bool = False,
+    ) -> tuple[Any, ...]:
+        """Hidden states, no weights, and the cache."""
+        given = hidden_states, attention_mask, position_ids, past_key_value, output_attentions, use_cache
+        return super().forward(*given)[0] - hidden_states, None, past_key_value
+
+
 @FIX.case(oracles={"*": "4.37.2"}, raises="TypeError: .*forward.. got an unexpected keyword argument")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """Hidden states with padding, with a cache and after it, and with layers of both kinds."""
     folder = target.module.rpartition(".modeling_")[2]
     name = MODELS[folder][0]
+    is_layer = target.qualname == f"{name}Model.forward"
     config = getattr(import_module(target.module.replace("modeling_", "configuration_")), f"{name}Config")(**_SIZES)
     model = testbed.model(
         getattr(import_module(target.module), f"{name}Model"), config, attn="eager", dtype=torch.float32
@@ -63,7 +81,12 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         results["as it is"] = model(tokens, mask[:, :7], use_cache=False).last_hidden_state
         for label, changed in (("all", (0, 1, 2)), ("one", (1,))):
             for at in changed:
-                model.layers[at] = testbed.fill(QDecoderLayer(32, at))
+                if is_layer:
+                    model.layers[at] = testbed.fill(QDecoderLayer(32, at))
+                elif label == "all":
+                    model.layers[at].self_attn = testbed.fill(QAttention(32, at))
+                else:
+                    model.layers[at].self_attn.forward = testbed.fill(QAttention(32, at)).forward
             results[label] = model(tokens, mask[:, :7], use_cache=False).last_hidden_state
             first = model(tokens, mask[:, :7], use_cache=True)
             then = model(tokens[:, :1], mask, past_key_values=first.past_key_values, use_cache=True)
