@@ -184,6 +184,7 @@ def full(session: nox.Session) -> None:
     The parts are the same on every machine. The tests' own part of the matrix is left to the matrix.
     """
     install_testbed(session)
+    session.env["TESTBED_FRESH"] = "1"  # programs run as a user runs them, in interpreters of their own
     run_tests(session, "-m", "not cuda", "--ignore=tests/tools/test_slice.py", *session.posargs)
     session.run("python", "-m", "tools.matrix", *session.posargs)
 

@@ -73,14 +73,16 @@ def _offset(tracer: Any) -> Optional[int]:
     The compiler works on a list of its own, into which it has put some instructions, and counts the offsets again.
     """
     current = tracer.current_instruction
-    offsets = {
+    place = _place(current)
+    offsets = [
         each.offset
         for each in dis.get_instructions(tracer.f_code)
-        if each.opcode == current.opcode and _place(each) == _place(current)
-    }
-    if current.offset in offsets:
-        return int(current.offset)
-    return offsets.pop() if len(offsets) == 1 else None
+        if each.opcode == current.opcode and _place(each) == place
+    ]
+    theirs = [each for each in tracer.instructions if each.opcode == current.opcode and _place(each) == place]
+    if len(theirs) != len(offsets):
+        return None
+    return next((offset for offset, each in zip(offsets, theirs) if each is current), None)
 
 
 def _place(instruction: Any) -> Any:
