@@ -86,6 +86,7 @@ NO_MODEL = {
     "arguments-renamed",
     "autoconfig-register-known-type",
     "cache-get-max-length-minus-one",
+    "cache-layers-by-keys-alone",
     "deepspeed-prefetch-bucket-float",
     "detached-values-of-other-types",
     "dtype-argument-missing",
