@@ -12,7 +12,6 @@ import hotfix
 from hotfix.patching import asked, scope
 
 ON_NEW_TORCH_ALONE = {
-    "models/flex_block_mask_batch.py",  # flex attention came with torch 2.5
     "models/qwenvl_v5_stale_rope_deltas_forward.py",  # transformers 5 needs torch 2.4
 }
 
