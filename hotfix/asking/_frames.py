@@ -27,6 +27,7 @@ _CALLING = {("accelerate.hooks", "new_forward"), ("transformers.modeling_layers"
 # Functions of the library whose failure programs expect: a broad handler around their call counts.
 _LOADING = {"from_pretrained", "save_pretrained"}
 _DECORATING = "_wrapper"  # around `from_pretrained`: it restores torch's default dtype
+_WRITING = {"format", "join"}  # methods that make a string to execute
 _NOT_CALLING = "torch.utils._contextlib"  # it is also around `generate`, which loops of servers call
 # Functions that expect an error whose class is not in the code.
 _EXPECTING = {
@@ -321,9 +322,9 @@ def _is_executed(frame: types.FrameType) -> bool:
 
 
 def _writes_the_string(frame: types.FrameType) -> bool:
-    """Whether a frame executes a string that it has made in the same statement: to see whether that runs.
+    """Whether a frame executes a string that it has written in the same statement: to see whether that runs.
 
-    A string in a variable may be a statement for a command, whose handler reports errors.
+    A string in a variable, or from another function, may be a whole program, and the handler that of its runner.
     """
     code = _code(frame)
     at = code.place(frame.f_lasti)
@@ -333,6 +334,8 @@ def _writes_the_string(frame: types.FrameType) -> bool:
     if not arguments or arguments[0] < 0:
         return False
     made = code.name(arguments[0])
+    if made in CALLS:
+        return code.named(code.call(arguments[0])[0]) in _WRITING
     return made == "LOAD_CONST" or not made.startswith("LOAD_")
 
 

@@ -13,7 +13,7 @@ _SIZES = {**SIZES, "num_hidden_layers": 3, "num_key_value_heads": 4, "sliding_wi
 
 
 class QDecoderLayer(torch.nn.Module):
-    """A layer with an attention of its own, and positions and a cache as in 4.37.
+    """A layer with an attention of its own, or this attention alone, and positions and a cache as in 4.37.
 
     The two attributes are those of other fixes: some releases ask for them.
     """
@@ -21,10 +21,11 @@ class QDecoderLayer(torch.nn.Module):
     attention_type = "full_attention"
     self_attn = None
 
-    def __init__(self, size: int, at: int) -> None:
+    def __init__(self, size: int, at: int, alone: bool = False) -> None:
         super().__init__()
         self.linear = torch.nn.Linear(size, 3 * size)
         self.at = at
+        self.alone = alone
 
     def forward(
         self,
@@ -35,7 +36,7 @@ class QDecoderLayer(torch.nn.Module):
         output_attentions: bool = False,
         use_cache: bool = False,
     ) -> tuple[Any, ...]:
-        """Hidden states, and the cache."""
+        """Hidden states, and the cache; of the attention alone, no weights between them."""
         query, key, value = self.linear(hidden_states).chunk(3, dim=-1)
         assert position_ids is not None
         assert attention_mask is not None
@@ -43,25 +44,11 @@ class QDecoderLayer(torch.nn.Module):
         if past_key_value is not None:
             key, value = (part[:, 0] for part in past_key_value.update(key[:, None], value[:, None], self.at, {}))
         weights = query @ key.transpose(1, 2) + attention_mask[:, 0]
-        result = hidden_states + weights.softmax(-1) @ value
+        change = weights.softmax(-1) @ value
+        if self.alone:
+            return change, None, past_key_value
+        result = hidden_states + change
         return (result, past_key_value) if use_cache else (result,)
-
-
-class QAttention(QDecoderLayer):
-    """The attention of such a layer."""
-
-    def forward(
-        self,
-        hidden_states: torch.Tensor,
-        attention_mask: Optional[torch.Tensor] = None,
-        position_ids: Optional[torch.Tensor] = None,
-        past_key_value: Any = None,
-        output_attentions: bool = False,
-        use_cache: bool = False,
-    ) -> tuple[Any, ...]:
-        """Hidden states, no weights, and the cache."""
-        given = hidden_states, attention_mask, position_ids, past_key_value, output_attentions, use_cache
-        return super().forward(*given)[0] - hidden_states, None, past_key_value
 
 
 @FIX.case(oracles={"*": "4.37.2"}, raises="TypeError: .*forward.. got an unexpected keyword argument")
@@ -84,9 +71,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
                 if is_layer:
                     model.layers[at] = testbed.fill(QDecoderLayer(32, at))
                 elif label == "all":
-                    model.layers[at].self_attn = testbed.fill(QAttention(32, at))
+                    model.layers[at].self_attn = testbed.fill(QDecoderLayer(32, at, alone=True))
                 else:
-                    model.layers[at].self_attn.forward = testbed.fill(QAttention(32, at)).forward
+                    model.layers[at].self_attn.forward = testbed.fill(QDecoderLayer(32, at, alone=True)).forward
             results[label] = model(tokens, mask[:, :7], use_cache=False).last_hidden_state
             first = model(tokens, mask[:, :7], use_cache=True)
             then = model(tokens[:, :1], mask, past_key_values=first.past_key_values, use_cache=True)
