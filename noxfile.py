@@ -62,6 +62,8 @@ CORE = ("tests/asking", "tests/engine", "tests/unit")
 os.environ.setdefault("UV_FIND_LINKS", os.environ.get("PIP_FIND_LINKS", ""))
 # nox skips and reports a Python that is missing; a download attempt for each would take ten seconds without a network.
 os.environ.setdefault("UV_PYTHON_DOWNLOADS", "never")
+# Without bytecode each process would take three seconds more to import torch, and hundreds of them do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def interpreter(version: str) -> str:

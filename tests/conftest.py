@@ -1,12 +1,13 @@
 """How the tests are shared out: between the workers of one run, and between runs.
 
 With ``--shard I/N`` each run has a part of all tests. With ``--drawn N`` it has N of those that try single fixes on
-real releases, whose number grows with the fixes, drawn by the commit, and all of a file that the commit has changed;
-`nox -s full` has all of them.
+real releases, whose number grows with the fixes, and as many cases of a test as its mark ``drawn`` says; both are drawn
+by the commit. It also has all of a file that the commit has changed; `nox -s full` has all of them.
 """
 
 from __future__ import annotations
 
+import collections
 import hashlib
 
 import pytest
@@ -32,8 +33,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if count > 1:
         _keep(config, items, {item.nodeid for item in items if _part(item.nodeid, count) == number - 1})
     if (size := config.getoption("drawn")) is not None:
-        of_fixes = {item.nodeid for item in items if _is_of_a_single_fix(item)}
-        left_out = sorted(of_fixes, key=lambda name: drawn.place(name, drawn.commit()))[size:]
+        pools = [([item for item in items if _is_of_a_single_fix(item)], size), *_marked(items)]
+        left_out = set[str]().union(*(_not_drawn(pool, count) for pool, count in pools))
         settled = {name for name in left_out if name.partition("::")[0] not in drawn.changed()}
         _keep(config, items, {item.nodeid for item in items} - settled)
     for item in items:
@@ -57,6 +58,21 @@ def _is_of_a_single_fix(item: pytest.Item) -> bool:
     ours = item.nodeid.startswith(OF_SINGLE_FIXES) and not item.nodeid.startswith(OF_ALL_FIXES)
     takes_time = item.get_closest_marker("testbed") is not None  # those without run in milliseconds
     return ours and takes_time and not _is_slow(item)
+
+
+def _marked(items: list[pytest.Item]) -> list[tuple[list[pytest.Item], int]]:
+    """For each test with the mark ``drawn``: its cases that are not slow, and how many of them a run has."""
+    cases = collections.defaultdict(list)
+    for item in items:
+        mark = item.get_closest_marker("drawn")
+        if mark and not _is_slow(item):
+            cases[item.nodeid.partition("[")[0], mark.args[0]].append(item)
+    return [(pool, count) for (_, count), pool in cases.items()]
+
+
+def _not_drawn(pool: list[pytest.Item], count: int) -> set[str]:
+    names = {item.nodeid for item in pool}
+    return names - drawn.sample(names, count, drawn.commit())
 
 
 def _is_slow(item: pytest.Item) -> bool:

@@ -145,6 +145,12 @@ def cells(modules: Mapping[str, Fix], folder: Path = evidence.FOLDER) -> list[Ce
     return cells
 
 
+@functools.cache
+def every_cell() -> list[Cell]:
+    """The cells of all fixes of this checkout. The sweep reports a module that cannot be imported."""
+    return cells(evidence.discover(lambda problem: None, proofs=True))
+
+
 def _places(cell: Cell) -> set[tuple[str, Version]]:
     """The place where a cell would see a repair: an exported name works like the module's."""
     modules = {cell.target.module}
@@ -156,8 +162,10 @@ def _places(cell: Cell) -> set[tuple[str, Version]]:
 def slice_of(every: Sequence[Cell]) -> list[Cell]:
     """For every fix the first and the last broken release, and the one after it."""
     chosen: dict[tuple[str, str, str], Cell] = {}
-    for id in dict.fromkeys(cell.fix.id for cell in every):
-        own = [cell for cell in every if cell.fix.id == id]
+    by_fix: dict[str, list[Cell]] = {}
+    for cell in every:
+        by_fix.setdefault(cell.fix.id, []).append(cell)
+    for own in by_fix.values():
         broken = [cell for cell in own if cell.verdict == "broken"]
         picked = [min(broken, key=lambda cell: cell.release)] if broken else []
         last = max((cell.release for cell in broken), default=None)

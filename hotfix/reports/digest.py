@@ -168,7 +168,7 @@ def _texts(reached: Iterable[tuple[str, int]], proof: bool = False) -> list[str]
 @memo
 def _text(module: str, number: int, proof: bool) -> str:
     statement = _statements(module, proof)[number]
-    if proof:
+    if proof and any(isinstance(node, ast.Import) for node in ast.walk(statement)):
         statement = _WithoutTorch().visit(deepcopy(statement))
     return source.canonical(statement)  # cached, since cures share their helpers
 
@@ -189,13 +189,15 @@ def _used_by(module: str, number: int, proof: bool, package: str) -> list[tuple[
 
 
 @memo
-def _statements(module: str, proof: bool) -> list[ast.stmt]:
+def _every_statement(module: str) -> list[ast.stmt]:
     text = read_installed(module)
-    if text is None:
-        return []
-    every = [
-        statement for statement in source.without_docstring(source.parse(text).body) if not _is_for_types(statement)
-    ]
+    body = [] if text is None else source.without_docstring(source.parse(text).body)
+    return [statement for statement in body if not _is_for_types(statement)]
+
+
+@memo
+def _statements(module: str, proof: bool) -> list[ast.stmt]:
+    every = _every_statement(module)
     if not proof:
         return [statement for statement in every if not _is_beside_the_cure(statement)]
     attributes = (node for statement in every for node in ast.walk(statement) if isinstance(node, ast.Attribute))

@@ -142,13 +142,16 @@ ROUNDING = 1e-6  # of the norm of a gradient in float32: autograd adds its parts
 def fixes():
     chosen = []
     modules = evidence.discover(lambda problem: None, proofs=True)
-    every = [cell for cell in matrix.cells(modules) if cell.verdict == "broken"]
+    releases: dict[tuple[str, str], set[str]] = {}
+    for cell in matrix.every_cell():
+        if cell.verdict == "broken":
+            releases.setdefault((cell.fix.id, cell.target.key), set()).add(str(cell.release))
     for module, fix in modules.items():
         # Names that are added take no function's place; tests/fixes/names tests them.
         target = next((candidate for candidate in fix.targets if not candidate.way.adds_name), None)
         if target is None:
             continue
-        broken = {str(cell.release) for cell in every if cell.fix is fix and cell.target is target} or {"4.51.3"}
+        broken = releases.get((fix.id, target.key), {"4.51.3"})
         if "*" in target.module:
             target = target.in_module(target.module.replace("*", OWN))
         chosen.append((module, fix, target, broken))

@@ -381,8 +381,8 @@ def test_a_thousand_times_in_and_out_leave_the_identical_objects_and_no_more_of_
     session.reset()
     counts = []
     for number in range(1000):
-        # Finding all holders of a wrapped object takes a while in a process as large as this one.
-        request = session.request(only=["*edit", "another"] if number % 50 else ())
+        # Finding all holders of a wrapped object takes a second in a process as large as this one.
+        request = session.request(only=["*edit", "another"] if number % 200 else ())
         session.module_imported("toys.toy", late=True)
         if number % 100 == 0:
             assert (toy.scale(5), toy.Layer().forward(5), other.forward(None, 5)) == (9, 28, 28)

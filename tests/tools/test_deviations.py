@@ -10,13 +10,12 @@ import pytest
 from tests import drawn
 from tests.tools import planted_harms
 from tests.working.loading.test_saved_armed import WAYS
-from tools import evidence, matrix
+from tools import matrix
 from tools.deviations import judge
 from tools.deviations.judge import Run, judged
 from tools.deviations.library import DEVIATIONS
 
 SAMPLE = 5
-PLANTED_NOW = 1  # of the planted harms; the others are slow tests
 
 torch = pytest.importorskip("torch", reason="torch is missing")
 
@@ -29,7 +28,7 @@ def table_of():
 
 def sampled():
     table = table_of()
-    every, fixes = table.default_on(lambda problem: None)
+    every, fixes = table.default_on()
     programs = [program for program in table.chosen(every, fixes) if program.deviation.name != "compiled"]
     # Programs that are harmed today are on the page; a sample that is always red would say nothing new.
     book = table.Book()
@@ -45,7 +44,7 @@ def numbers(**values):
 @pytest.mark.parametrize("cell", sorted({program.cell.path for program in sampled()}))
 def test_a_sample_of_the_table_holds(cell, tmp_path):
     table = table_of()
-    every, _ = table.default_on(lambda problem: None)
+    every, _ = table.default_on()
     programs = [program for program in sampled() if program.cell.path == cell]
     verdicts = table.Table(every, table.Book(tmp_path)).try_cell(programs)
     assert not [f"{program}: {verdict.detail}" for program, verdict in verdicts if verdict.result == judge.HARM]
@@ -54,7 +53,7 @@ def test_a_sample_of_the_table_holds(cell, tmp_path):
 def test_what_is_saved_armed_is_read_by_the_release_for_every_fix_of_files():
     """A5: a program of the table, or files of two releases in ``tests/working/loading/test_saved_armed.py``."""
     table = table_of()
-    every, fixes = table.default_on(lambda problem: None)
+    every, fixes = table.default_on()
     folders = {cell.fix.id: table.folder_of(cell.module) for cell in every}
     of_files = {fix.id for fix in fixes if folders.get(fix.id) in ("loading", "processing")}
     in_files = {name for fixes, *_ in WAYS for name in fixes.split(",")}
@@ -72,7 +71,7 @@ def _was_read(programs):
 @pytest.mark.testbed
 def test_a_cell_without_a_result_is_compared_with_the_next_release_that_is_right(tmp_path):
     table = table_of()
-    every, _ = table.default_on(lambda problem: None)
+    every, _ = table.default_on()
     nothing = matrix.Book(tmp_path / "matrix")
     cells = [cell for cell in every if cell.fix.id == "llama-gemma-rope-autocast" and cell.verdict == "broken"]
     references = {str(table.Table(every, table.Book(tmp_path), nothing)._reference(cell)) for cell in cells}
@@ -82,7 +81,7 @@ def test_a_cell_without_a_result_is_compared_with_the_next_release_that_is_right
 @pytest.mark.testbed
 def test_no_fix_that_is_on_by_default_has_a_harm_in_the_table():
     table = table_of()
-    every, fixes = table.default_on(lambda problem: None)
+    every, fixes = table.default_on()
     book = table.Book()
     done = [program for program in table.chosen(every, fixes) if book.is_done(program)]
     assert [str(program) for program in done if (book.entry(program) or {})["result"] == judge.HARM] == []
@@ -96,10 +95,8 @@ class Planted:
 
     def __init__(self, folder):
         table = table_of()
-        modules = evidence.discover(lambda problem: None, proofs=True)
-        every = matrix.cells(modules)
-        [fix] = [fix for fix in modules.values() if fix.id == "opt-double-scaling"]
-        self.cell = table.cells_of(every, fix)[0]
+        every = matrix.every_cell()
+        self.cell = next(cell for cell in every if cell.fix.id == "opt-double-scaling" and cell.verdict == "broken")
         self.programs = [program for program in table.programs_of(self.cell) if program.deviation.name != "compiled"]
         self.table = table.Table(every, table.Book(folder), run=self.run)
         self.harm = planted_harms.nothing
@@ -133,23 +130,14 @@ def planted(tmp_path_factory):
 
 
 @pytest.mark.testbed
+@pytest.mark.slow  # the sample holds without a false alarm, too
 def test_a_repair_without_a_harm_is_not_reported(planted):
     assert planted.harms(planted_harms.nothing) == {}
 
 
-def planted_now(harm):
-    order = sorted(planted_harms.HARMS, key=lambda plant: drawn.place(plant.__name__, drawn.commit()))
-    return harm in order[:PLANTED_NOW]
-
-
 @pytest.mark.testbed
-@pytest.mark.parametrize(
-    "harm",
-    [
-        pytest.param(plant, id=plant.__name__, marks=() if planted_now(plant) else pytest.mark.slow)
-        for plant in planted_harms.HARMS
-    ],
-)
+@pytest.mark.drawn(1)
+@pytest.mark.parametrize("harm", planted_harms.HARMS, ids=lambda plant: plant.__name__)
 def test_a_planted_harm_is_caught(harm, planted):
     assert planted.harms(harm)
 
@@ -249,7 +237,7 @@ def test_every_deviation_describes_its_program_in_one_line():
 
 def test_a_result_of_another_fix_or_deviation_is_not_done(tmp_path):
     table = table_of()
-    every, fixes = table.default_on(lambda problem: None)
+    every, fixes = table.default_on()
     program = next(candidate for candidate in table.chosen(every, fixes) if candidate.deviation.name == "plain")
     book = table.Book(tmp_path)
     book.enter(program, judge.Verdict(judge.SAME), "5.0.0")

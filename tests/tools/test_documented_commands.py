@@ -98,7 +98,13 @@ def _shape(line: str) -> str:
 
 
 @pytest.mark.testbed
-@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=() if page == ROOT / "README.md" else pytest.mark.drawn(2))
+        for page in WITH_COMMANDS
+    ],
+)
 def test_every_command_of_the_page_works(page: Path, environment: dict[str, str]) -> None:
     for command, shown in commands(page):
         output = _run(command, environment)

@@ -52,6 +52,7 @@ def install(monkeypatch):
 
 
 @pytest.mark.testbed
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_known_file_is_judged_as_its_functions_are(release, fixes, install, monkeypatch):
     read, quick, different = install(release), 0, []

@@ -15,21 +15,16 @@ from __future__ import annotations
 import pytest
 
 from tests import drawn
-from tools import evidence, matrix, results
+from tools import matrix, results
 
 pytestmark = pytest.mark.testbed
 
 SAMPLE = 8  # about half a minute on two cores
 
 
-def every_cell() -> list[matrix.Cell]:
-    # A module that cannot be imported is reported by the sweep's test.
-    return matrix.cells(evidence.discover(lambda problem: None, proofs=True))
-
-
 def chosen() -> list[object]:
     """Each with what its group shares: cells that were not done an oracle, the sample a release."""
-    every, book = every_cell(), matrix.Book(results.FOLDER)
+    every, book = matrix.every_cell(), matrix.Book(results.FOLDER)
     first = {id(cell) for cell in matrix.slice_of(every)}
     wanted = [cell for cell in every if not book.is_done(cell) and (book.entry(cell) or id(cell) in first)]
     wanted.sort(key=lambda cell: (cell.fix.id, cell.release))
@@ -44,7 +39,7 @@ def trials(tmp_path_factory):
     pytest.importorskip("torch", reason="torch is missing")
     # One for all cells: what upstream gives in a release is the before of one and the oracle of another.
     book = matrix.Book(tmp_path_factory.mktemp("results") / "matrix")
-    return matrix.Trials(book, every_cell(), timeout=300)
+    return matrix.Trials(book, matrix.every_cell(), timeout=300)
 
 
 @pytest.mark.parametrize("cell", chosen())

@@ -16,7 +16,7 @@ from tools.testbed import overlay
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the requested action; returns the exit status."""
     options = _parser().parse_args(arguments)
-    every, fixes = table.default_on()
+    every, fixes = table.default_on(lambda problem: print(problem, file=sys.stderr))
     programs = table.chosen(
         every,
         fixes,

@@ -7,7 +7,6 @@ import functools
 import hashlib
 import json
 import re
-import sys
 import tempfile
 import threading
 import time
@@ -837,12 +836,14 @@ def _place(*words: str) -> bytes:
     return hashlib.sha256(" ".join(words).encode()).digest()
 
 
-def default_on(
-    problem: Callable[[str], None] = lambda value: print(value, file=sys.stderr),
-) -> tuple[list[matrix.Cell], list[Fix]]:
-    """All cells of the matrix, and the fixes that are on by default."""
+def default_on(problem: Callable[[str], None] = lambda value: None) -> tuple[list[matrix.Cell], list[Fix]]:
+    """All cells of the matrix, and the fixes that are on by default.
+
+    Args:
+        problem: called with a sentence for each module that cannot be imported.
+    """
     modules = evidence.discover(problem, proofs=True)
-    return matrix.cells(modules), [fix for fix in modules.values() if not fix.optin]
+    return matrix.every_cell(), [fix for fix in modules.values() if not fix.optin]
 
 
 def chosen(

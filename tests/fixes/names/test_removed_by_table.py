@@ -135,11 +135,13 @@ print("nothing")
 """
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
 def test_code_that_would_end_gets_the_old_meaning(release: str) -> None:
     assert run_script("-c", [GIVEN], transformers=release, flash_attn=None).require().stdout == "gone\n"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("release", ["5.0.0", "5.23.0"])
 def test_code_that_probes_sees_the_release(release: str) -> None:
     assert run_script("-c", [PROBES], transformers=release, flash_attn=None).require().stdout == "nothing\n"
@@ -149,6 +151,7 @@ def test_a_name_without_anything_behind_it_warns_and_refuses() -> None:
     assert run_script("-c", [EMPTY], transformers="5.23.0", flash_attn=None).require().stdout == "handled\n"
 
 
+@pytest.mark.drawn(1)
 @pytest.mark.parametrize("switch", [{"HOTFIX_SKIP": "removed-names"}, {"HOTFIX": "0"}])
 def test_a_switch_takes_them_out(switch: dict[str, str]) -> None:
     script = "import hotfix.auto\nfrom transformers.models.bert.modeling_bert import _CHECKPOINT_FOR_DOC"

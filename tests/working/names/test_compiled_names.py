@@ -9,8 +9,13 @@ import pytest
 from hotfix.patching import asked
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("torch._dynamo.testing")
 asked.prepare()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiler():
+    """Imported when the first test runs: it takes seconds, and a run has few of these tests, or none."""
+    pytest.importorskip("torch._dynamo.testing")
 
 
 def usable(self, factor):
