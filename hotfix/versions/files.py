@@ -63,6 +63,7 @@ def _recorded() -> dict[str, Any]:
     return packages
 
 
+@memo  # many targets are in one file
 def at(entries: str, number: int) -> str:
     """The digest of a file in a release, from ``FIRST:DIGEST FIRST:DIGEST``."""
     known = NONE

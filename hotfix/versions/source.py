@@ -575,11 +575,19 @@ def under_owners(block: str, owners: list[str], lineno: int, indent: str) -> str
     return "\n" * blank + "".join(heads) + block
 
 
+@recent(1)
+def _whole(text: str) -> Optional[ast.Module]:
+    """A text, parsed; None if it is not valid. Do not change the result."""
+    try:
+        return parse(text)
+    except (SyntaxError, ValueError):
+        return None
+
+
 def _find_surely(text: str, qualname: str) -> Optional[Found]:
     """Parse the whole text."""
-    try:
-        node: ast.AST = parse(text)
-    except (SyntaxError, ValueError):
+    node: Optional[ast.AST] = _whole(text)
+    if node is None:
         return None
     for part in qualname.split("."):
         named = [child for child in _statements(node) if isinstance(child, _DEFINITIONS) and child.name == part]
