@@ -20,7 +20,8 @@ The rule, from the frame that uses the name upwards:
   in a function that reports the error is the main loop of a server, a test runner or a notebook. It does not count,
   unless it is the program's own and supplies a substitute for the import, says whether a string could be executed, or
   is around the execution of a string that is made in the same statement.
-- A handler may turn the error into another one; from there on, the new error counts.
+- A handler may turn the error into another one; from there on, the new error counts. So does pydantic, which raises a
+  `ValidationError` for a `ValueError` or an `AssertionError` of a validator.
 - A context manager counts if it is known to stop the error, or if its code refers to the error. An unknown one counts
   around an import only.
 - If C code uses the name (`map`, `partial`, `attrgetter`), the name is not restored, except for pickle. After a

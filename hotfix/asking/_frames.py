@@ -36,6 +36,7 @@ _EXPECTING = {
 }
 # Functions that run a test, which may be marked as one that fails.
 _RUNNING = {("unittest.case", "run"), ("_pytest.runner", "pytest_runtest_call")}
+_VALIDATING = "pydantic"  # its core, which is not Python, makes one error of what validators raise
 _SKIPPING = {"SkipTest", "Skipped"}  # errors that a test runner expects
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
 _SUBSCRIPTS = {"BINARY_SUBSCR", "BINARY_SLICE"}
@@ -189,6 +190,8 @@ class _Ascent:
         if self.library:
             was_inside, self.is_inside = self.is_inside, module.partition(".")[0] in (self.library, "torch")
             self.is_near = self.is_near or (was_inside and not self.is_inside)
+        if module.partition(".")[0] == _VALIDATING:
+            self.errors = {_validated(kind) for kind in self.errors}
         place = (id(frame.f_code), frame.f_lasti, self.is_near, *self.errors)
         if place in _passed and not self.is_read:
             self._leave(frame)
@@ -390,6 +393,14 @@ def _is_own(module: str, asking: str, file: str) -> bool:
 def _imported(error: Error) -> Error:
     """The error that an import statement raises when a package raises this one for a name."""
     return ImportError if error and issubclass(error, AttributeError) else error
+
+
+def _validated(error: Error) -> Error:
+    """The error that pydantic raises when a validator raises this one."""
+    if error is None or not issubclass(error, (ValueError, AssertionError)):
+        return error
+    made = getattr(sys.modules.get("pydantic_core"), "ValidationError", error)
+    return made if isinstance(made, type) else error
 
 
 def _module(frame: types.FrameType) -> str:

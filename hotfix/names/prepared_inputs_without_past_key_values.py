@@ -13,7 +13,8 @@ Here      A method of this name that was not written in transformers, looks for 
           absent (``not in``, ``in`` with an alternative, ``not inputs.get(…)``, ``inputs.get(…) is None``), removes
           it, handles a KeyError, makes a dict with it, or slices tensors, unless it is PEFT's: the release has cut
           them already. Loops of one's own get that too, and so do
-          subclasses of three models that look for ``cache`` in the dict themselves, and a graph of ``torch.compile``.
+          subclasses of three models that look for ``cache`` in the dict themselves, a graph of ``torch.compile``, and
+          ``use_cache=False``.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def by_both_names(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def prepare(*args: Any, **kwargs: Any) -> Any:
         inputs = original(*args, **kwargs)
-        if asked.is_compiling():
+        if asked.is_compiling() or kwargs.get("use_cache") is False:
             return inputs
         if type(inputs) is dict and NEW in inputs and inputs.keys().isdisjoint(OLD):
             caller = caller_of(sys._getframe(1))

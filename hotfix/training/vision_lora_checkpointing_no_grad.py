@@ -12,7 +12,8 @@ Here      The patch embedding of each inner model gets a hook as well, as in 5.0
           is left as it is, and costs what it did, if it is not checkpointed, if nothing is trained in its checkpoints
           (but perhaps a projector behind them), or if they are not reentrant and so pass gradients on anyway. No number
           of a forward changes. The tower gets a copy, which may be written into, as by the depth decoder of CSM, for
-          which 5.0.0 raises.
+          which 5.0.0 raises. From 4.53.0 on, the encoder of Whisper and the tower of Mllama stay as they are: later
+          layers get its states by keyword, and a reentrant checkpoint fails if those want a gradient.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def of_all_parts(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         hooks, seen = [self._require_grads_hook], {id(self.get_input_embeddings())}
         for part in parts_of(self):
             embeddings = embeddings_of(part)
-            if embeddings is not None and id(embeddings) not in seen:
+            if embeddings is not None and id(embeddings) not in seen and not _is_passed_by_keyword(self, part):
                 seen.add(id(embeddings))
                 hooks.append(embeddings.register_forward_hook(_Wanting(part)))
         # Upstream and others remove the hook through this attribute.
@@ -125,6 +126,36 @@ def _is_layer(module: Any) -> bool:
 def _is_reentrant(module: Any) -> bool:
     checkpoint = getattr(module, "_gradient_checkpointing_func", None)
     return bool(getattr(checkpoint, "keywords", {}).get("use_reentrant", True))
+
+
+def _is_passed_by_keyword(model: Any, part: Any) -> bool:
+    """Whether layers behind a part that do their own checkpointing get states by keyword.
+
+    A reentrant checkpoint passes gradients on to positional arguments. States that it gets otherwise, and that want a
+    gradient, are followed backwards once for each layer, which fails.
+    """
+    inside = {id(module) for module in part.modules()}
+    kinds = {
+        type(module)
+        for module in model.modules()
+        if id(module) not in inside and any(_is_layer(layer) for child in module.children() for layer in _listed(child))
+    }
+    return any(map(_passes_by_keyword, kinds))
+
+
+def _listed(child: Any) -> list[Any]:
+    return list(child.children()) if type(child).__name__ == "ModuleList" else [child]
+
+
+def _passes_by_keyword(kind: Any) -> bool:
+    import inspect
+    import re
+
+    try:
+        source = inspect.getsource(kind.forward)
+    except (OSError, TypeError):
+        return True  # no one knows
+    return re.search(r"\b(?!hidden_states=)\w+_states=\w", source) is not None
 
 
 def _wanting(value: Any) -> Any:

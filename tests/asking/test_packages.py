@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
@@ -57,6 +58,14 @@ class Trainer:
 
 def run(function):
     return Trainer().step(function)
+"""
+
+SETTINGS = """
+def checked(function):
+    try:
+        return validated(function)
+    except SettingsError:
+        print("refused")
 """
 
 
@@ -116,3 +125,32 @@ def test_a_handler_around_the_package_counts() -> None:
 
     program(namespace["single"])
     assert answers == [True]
+
+
+@pytest.mark.parametrize(
+    ("error", "module", "handled"),
+    [
+        (ValueError, "pydantic.main", True),
+        (AssertionError, "pydantic.type_adapter", True),
+        (TypeError, "pydantic.main", False),  # goes on unchanged
+        (ValueError, "another.main", False),
+    ],
+)
+def test_an_error_of_a_validator_is_that_of_pydantic_further_up(
+    error: type[Exception], module: str, handled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = []
+
+    def asks() -> None:
+        answers.append(asking.is_handled(error, sys._getframe(0)))
+
+    class SettingsError(ValueError):
+        pass
+
+    monkeypatch.setitem(sys.modules, "pydantic_core", SimpleNamespace(ValidationError=SettingsError))
+    theirs: dict[str, Any] = {"__name__": module}
+    exec(compile("def validated(function):\n    function()\n", "main.py", "exec"), theirs)
+    ours: dict[str, Any] = {"__name__": "program", "SettingsError": SettingsError, "validated": theirs["validated"]}
+    exec(compile(SETTINGS, "program.py", "exec"), ours)
+    ours["checked"](asks)
+    assert answers == [handled]

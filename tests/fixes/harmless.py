@@ -37,6 +37,7 @@ from hotfix.proofs.names import (
     update_kwargs_false_new_tokens,
 )
 from hotfix.proofs.processing import _pictures
+from hotfix.proofs.processing import assistant_mask_beyond_the_turn as masks
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
 from hotfix.proofs.training import (
     _counted,
@@ -569,6 +570,19 @@ def a_head_that_is_the_table(testbed: Any, target: Any) -> dict[str, Any]:
 def a_picture_without_limits(testbed: Any, target: Any) -> dict[str, Any]:
     # With the size that is the default, since the cases have changed that of the class, which is the bug.
     return _pictures.pixels(zoo.class_of(target)(size={"shortest_edge": 56 * 56, "longest_edge": 28 * 28 * 1280}))
+
+
+@of("reduced-labels-of-the-last-map")
+def the_labels_of_one_image(testbed: Any, target: Any) -> dict[str, Any]:
+    processor = zoo.class_of(target)(do_reduce_labels=True, do_resize=False, do_center_crop=False)
+    labels = testbed.randint(0, 9, 4, 4)
+    return dict(processor([labels.new_zeros(3, 4, 4)], segmentation_maps=[labels], return_tensors="pt"))
+
+
+@of("assistant-mask-beyond-the-turn")
+def answers_of_whose_white_space_tokens_are_made(testbed: Any, target: Any) -> dict[str, Any]:
+    tokenizer, messages = masks.speaking("Metaspace"), masks.conversation("b c \n", " c")
+    return {"mask": masks.mask_of(tokenizer, messages), "batch": masks.mask_of(tokenizer, [messages] * 2)}
 
 
 @of("qwen2vl-processor-pixels-ignored")

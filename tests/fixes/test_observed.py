@@ -94,6 +94,12 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "4.53.3": (
         PICTURES,
         {
+            "assistant-mask-beyond-the-turn": (
+                "transformers.tokenization_utils_base:PreTrainedTokenizerBase.apply_chat_template"
+            ),
+            "reduced-labels-of-the-last-map": (
+                "transformers.models.beit.image_processing_beit_fast:BeitImageProcessorFast._preprocess"
+            ),
             "qwen2vl-image-processor-size-discarded": _qwen2_vl("Qwen2VLImageProcessorFast.__init__"),
             "qwen2vl-max-pixels-ignored": _qwen2_vl("Qwen2VLImageProcessorFast.preprocess"),
         },

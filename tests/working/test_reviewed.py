@@ -13,9 +13,9 @@ pytest.importorskip("torch")
 pytestmark = pytest.mark.testbed
 
 _, *PARTS = re.split(r"^== (.+) \| (.+)\n", Path(__file__).with_name("reviewed.txt").read_text("utf-8"), flags=re.M)
-# Those of one release one after the other: the process that holds it ready is used again.
+# One worker has those of a release, one after the other: the process that holds it ready is used again.
 PROGRAMS = [
-    pytest.param(text, release, id=f"{name}-{release}", marks=pytest.mark.shares(f"{name}-{release}"))
+    pytest.param(text, release, id=f"{name}-{release}", marks=pytest.mark.shares(f"reviewed {release}"))
     for release, name, text in sorted(
         (release, name, text)
         for name, releases, text in zip(PARTS[::3], PARTS[1::3], PARTS[2::3])
@@ -25,11 +25,13 @@ PROGRAMS = [
 
 
 NEEDED = {
+    "from pydantic": "pydantic==2.14.4",
     "from PIL": "pillow==11.3.0",
     "AutoImageProcessor": "pillow==11.3.0",
     "Qwen2VLImageProcessor": "pillow==11.3.0",
     "image_processing_qwen2_vl": "pillow==11.3.0",
     "AutoVideoProcessor": "torchvision==0.28.0",
+    "ImageProcessorFast": "torchvision==0.28.0",
 }
 
 
