@@ -64,6 +64,7 @@ NOT_CHECKPOINTED = {
     "v5-loop-with-whole-ids": NO_CACHE,
     "v5-past-given-to-forward": NO_CACHE,
     "var-attention-dtype": "VAR has no layers that can be checkpointed",
+    "whisper-own-forced-ids-refused": NO_CACHE,
 }
 NOT_COMPILED = {
     **dict.fromkeys(
