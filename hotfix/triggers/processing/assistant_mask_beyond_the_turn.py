@@ -25,6 +25,6 @@ def has_white_space_without_a_token(call: Call) -> Optional[bool]:
 
 
 def _answers(conversation: Any) -> list[str]:
-    turns = [turn for one in conversation for turn in (one if isinstance(one, (list, tuple)) else [one])]
+    turns = [turn for part in conversation for turn in (part if isinstance(part, (list, tuple)) else [part])]
     answers = [turn.get("content") for turn in turns if isinstance(turn, dict) and turn.get("role") == "assistant"]
     return [answer for answer in answers if isinstance(answer, str)]

@@ -13,6 +13,7 @@ from typing import Any
 from hotfix.proofs import zoo
 from hotfix.proofs.loading import v5_additional_special_tokens_lost as special
 from hotfix.proofs.names.asking import words
+from hotfix.proofs.processing import assistant_mask_beyond_the_turn as masks
 from hotfix.proofs.processing import whisper_longform_timestamps_reset
 from hotfix.proofs.processing._pictures import edges
 from hotfix.proofs.processing.v5_debertav2_no_special_tokens import _PIECES
@@ -152,6 +153,26 @@ def listed(draw: Draw) -> Tensors:
     ids = tokenizer("a <|turn|> a <image>")["input_ids"]
     text = words(tokenizer.decode(ids, skip_special_tokens=True))
     return {"special": words(*sorted(tokenizer.all_special_tokens)), "ids": torch.tensor(ids), "text": text}
+
+
+@of("reduced-labels-of-the-last-map")
+def labels(draw: Draw) -> Tensors:
+    """The labels of one to four images, reduced or as they are."""
+    processor = zoo.class_of(draw.target)(do_resize=False, do_center_crop=False)
+    number = draw.number("images", 1, 4)
+    maps = [draw.testbed.randint(0, 9, 4, 4, seed=draw.seed + image) for image in range(number)]
+    images = [plan.new_zeros(3, 4, 4) for plan in maps]
+    reduced = draw.of("reduced", True, False)
+    output = processor(images, segmentation_maps=maps, do_reduce_labels=reduced, return_tensors="pt")
+    return {"labels": output["labels"]}
+
+
+@of("assistant-mask-beyond-the-turn")
+def conversations(draw: Draw) -> Tensors:
+    """The mask of two answers with white space around them, of tokenizers that drop it and that keep it."""
+    tokenizer = masks.speaking(draw.of("splits at", "WhitespaceSplit", "Metaspace"))
+    answers = [draw.of(f"answer {number}", "b ", " b", "b c \n") for number in range(2)]
+    return {"mask": masks.mask_of(tokenizer, masks.conversation(*answers, "c"))}
 
 
 @of("whisper-longform-timestamps-reset")
