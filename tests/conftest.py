@@ -61,13 +61,17 @@ def _is_of_a_single_fix(item: pytest.Item) -> bool:
 
 
 def _marked(items: list[pytest.Item]) -> list[tuple[list[pytest.Item], int]]:
-    """For each test with the mark ``drawn``: its cases that are not slow, and how many of them a run has."""
+    """For each test with the mark ``drawn``: its cases that are not slow, and how many of them a run has.
+
+    Tests whose marks have the same second argument are drawn from together.
+    """
     cases = collections.defaultdict(list)
     for item in items:
         mark = item.get_closest_marker("drawn")
         if mark and not _is_slow(item):
-            cases[item.nodeid.partition("[")[0], mark.args[0]].append(item)
-    return [(pool, count) for (_, count), pool in cases.items()]
+            count, pool = (*mark.args, item.nodeid.partition("[")[0])[:2]
+            cases[count, pool].append(item)
+    return [(drawn_from, count) for (count, _), drawn_from in cases.items()]
 
 
 def _not_drawn(pool: list[pytest.Item], count: int) -> set[str]:
