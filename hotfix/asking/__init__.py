@@ -21,7 +21,8 @@ The rule, from the frame that uses the name upwards:
   unless it is the program's own and supplies a substitute for the import, says whether a string could be executed, or
   is around the execution of a string that is made in the same statement.
 - A handler may turn the error into another one; from there on, the new error counts. So does pydantic, which raises a
-  `ValidationError` for a `ValueError` or an `AssertionError` of a validator.
+  `ValidationError` for a `ValueError` or an `AssertionError` of a validator, and an error of its own for any of a
+  serializer.
 - A context manager counts if it is known to stop the error, or if its code refers to the error. An unknown one counts
   around an import only.
 - If C code uses the name (`map`, `partial`, `attrgetter`), the name is not restored, except for pickle. After a

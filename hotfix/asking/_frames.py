@@ -36,7 +36,9 @@ _EXPECTING = {
 }
 # Functions that run a test, which may be marked as one that fails.
 _RUNNING = {("unittest.case", "run"), ("_pytest.runner", "pytest_runtest_call")}
-_VALIDATING = "pydantic"  # its core, which is not Python, makes one error of what validators raise
+# Its core, which is not Python, makes errors of its own of what validators and serializers raise.
+_VALIDATING = "pydantic"
+_SERIALIZING = {"model_dump", "model_dump_json", "dump_python", "dump_json"}
 _SKIPPING = {"SkipTest", "Skipped"}  # errors that a test runner expects
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"}
 _SUBSCRIPTS = {"BINARY_SUBSCR", "BINARY_SLICE"}
@@ -191,7 +193,7 @@ class _Ascent:
             was_inside, self.is_inside = self.is_inside, module.partition(".")[0] in (self.library, "torch")
             self.is_near = self.is_near or (was_inside and not self.is_inside)
         if module.partition(".")[0] == _VALIDATING:
-            self.errors = {_validated(kind) for kind in self.errors}
+            self.errors = _errors_of_pydantic(self.errors, function)
         place = (id(frame.f_code), frame.f_lasti, self.is_near, *self.errors)
         if place in _passed and not self.is_read:
             self._leave(frame)
@@ -395,12 +397,20 @@ def _imported(error: Error) -> Error:
     return ImportError if error and issubclass(error, AttributeError) else error
 
 
-def _validated(error: Error) -> Error:
-    """The error that pydantic raises when a validator raises this one."""
-    if error is None or not issubclass(error, (ValueError, AssertionError)):
-        return error
-    made = getattr(sys.modules.get("pydantic_core"), "ValidationError", error)
-    return made if isinstance(made, type) else error
+def _errors_of_pydantic(errors: set[Error], function: str) -> set[Error]:
+    """The errors that may leave pydantic when a function of the program that it calls raises one of these.
+
+    A validator's ValueError or AssertionError becomes a ValidationError. Each error of a serializer becomes another one
+    too, but that of a computed field does not.
+    """
+    core = sys.modules.get("pydantic_core")
+    if function in _SERIALIZING:
+        made = getattr(core, "PydanticSerializationError", None)
+        return {*errors, made} if isinstance(made, type) else errors
+    made = getattr(core, "ValidationError", None)
+    if not isinstance(made, type):
+        return errors
+    return {made if kind and issubclass(kind, (ValueError, AssertionError)) else kind for kind in errors}
 
 
 def _module(frame: types.FrameType) -> str:

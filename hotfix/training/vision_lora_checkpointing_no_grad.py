@@ -10,10 +10,11 @@ Upstream  peft#2880, transformers#41993 (fixed in 5.0.0)
 Here      The patch embedding of each inner model gets a hook as well, as in 5.0.0: the result of
           ``get_input_embeddings``, or, if a class has none, a module under one of the names that 5.0.0 knows. A tower
           is left as it is, and costs what it did, if it is not checkpointed, if nothing is trained in its checkpoints
-          (but perhaps a projector behind them), or if they are not reentrant and so pass gradients on anyway. No number
-          of a forward changes. The tower gets a copy, which may be written into, as by the depth decoder of CSM, for
-          which 5.0.0 raises. From 4.53.0 on, the encoder of Whisper and the tower of Mllama stay as they are: later
-          layers get its states by keyword, and a reentrant checkpoint fails if those want a gradient.
+          (but perhaps a projector behind them), if they are not reentrant and so pass gradients on anyway, or if the
+          program has a hook of its own there. No number of a forward changes. The tower gets a copy, which may be
+          written into, as by the depth decoder of CSM, for which 5.0.0 raises. From 4.53.0 on, the encoder of Whisper
+          and the tower of Mllama stay as they are: later layers get its states by keyword, and a reentrant checkpoint
+          fails if those want a gradient.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Adapters in a vision tower get no gradient under gradient checkpointing",
@@ -86,6 +88,9 @@ class _Wanting:
 
         if not torch.is_grad_enabled() or not self.part.training or not _trains_in_checkpoints(self.part):
             return None
+        others = (hook for hook in module._forward_hooks.values() if not isinstance(hook, _Wanting))
+        if not all(scope.is_own(FIX.id, hook) for hook in others):
+            return None  # a hook of the program's expects an output without a gradient
         if not isinstance(output, (tuple, list)):
             return _wanting(output)
         wanting = [_wanting(value) for value in output]

@@ -154,3 +154,25 @@ def test_an_error_of_a_validator_is_that_of_pydantic_further_up(
     exec(compile(SETTINGS, "program.py", "exec"), ours)
     ours["checked"](asks)
     assert answers == [handled]
+
+
+@pytest.mark.parametrize("handler", ["SerializationError", "AttributeError"])
+def test_an_error_of_a_serializer_may_be_that_of_pydantic_or_its_own(
+    handler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = []
+
+    def asks() -> None:
+        answers.append(asking.is_handled(AttributeError, sys._getframe(0)))
+
+    class SerializationError(ValueError):
+        pass
+
+    monkeypatch.setitem(sys.modules, "pydantic_core", SimpleNamespace(PydanticSerializationError=SerializationError))
+    theirs: dict[str, Any] = {"__name__": "pydantic.main"}
+    exec(compile("def model_dump(function):\n    function()\n", "main.py", "exec"), theirs)
+    ours: dict[str, Any] = {"__name__": "program", "validated": theirs["model_dump"]}
+    ours["SerializationError"] = SerializationError
+    exec(compile(SETTINGS.replace("SettingsError", handler), "program.py", "exec"), ours)
+    ours["checked"](asks)
+    assert answers == [True]

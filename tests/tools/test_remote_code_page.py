@@ -173,7 +173,20 @@ def explained(threads):
 
 @pytest.mark.parametrize(
     "sample",
-    ["third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"],
+    [
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "eleventh",
+        "twelfth",
+        "thirteenth",
+        "fourteenth",
+    ],
 )
 def test_the_page_of_threads_matches_the_data_of_a_later_sample(sample):
     threads = THREADS[sample]
@@ -197,7 +210,20 @@ def is_by_table(thread):
 
 @pytest.mark.parametrize(
     "sample",
-    ["second", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth"],
+    [
+        "second",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "eleventh",
+        "twelfth",
+        "thirteenth",
+        "fourteenth",
+    ],
 )
 def test_repairs_of_a_sample_are_on_as_recorded(sample):
     for thread in THREADS[sample]:

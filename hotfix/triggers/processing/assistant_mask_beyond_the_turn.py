@@ -18,13 +18,25 @@ def has_white_space_without_a_token(call: Call) -> Optional[bool]:
     """None where truncation or the template decides."""
     if not (call["return_assistant_tokens_mask"] and call["tokenize"]):
         return False
-    drops = not call.owner(" \n", add_special_tokens=False)["input_ids"]
-    if drops and any(answer != answer.strip() for answer in _answers(call["conversation"])):
+    if not call.owner.is_fast:
+        return False  # an error
+    places = call.owner(" \n", add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    drops = all(first == last for first, last in places)
+    if drops and any(_has_space(messages, bool(call["padding"])) for messages in _conversations(call["conversation"])):
         return True
     return None if drops or call["truncation"] else False
 
 
-def _answers(conversation: Any) -> list[str]:
-    turns = [turn for part in conversation for turn in (part if isinstance(part, (list, tuple)) else [part])]
-    answers = [turn.get("content") for turn in turns if isinstance(turn, dict) and turn.get("role") == "assistant"]
-    return [answer for answer in answers if isinstance(answer, str)]
+def _conversations(given: Any) -> list[Any]:
+    return list(given) if given and isinstance(given[0], (list, tuple)) else [given]
+
+
+def _has_space(messages: Any, is_padded: bool) -> bool:
+    """Whether an answer begins with white space, or ends with it before something else."""
+    for number, message in enumerate(messages, 1):
+        answer = message.get("content") if isinstance(message, dict) and message.get("role") == "assistant" else ""
+        if isinstance(answer, str) and answer != (
+            answer.strip() if is_padded or messages[number:] else answer.lstrip()
+        ):
+            return True
+    return False
