@@ -13,7 +13,7 @@ _SPECIAL = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_
 
 
 @FIX.case(
-    raises="AttributeError: add_special_tokens conflicts with the method|ImportError: requires the protobuf library",
+    raises=r"AttributeError: add_special_tokens conflicts with the method|ImportError:\s+requires the protobuf library",
     packages={"flash-attn": None},
     oracles={"*": "4.43.4"},
 )
