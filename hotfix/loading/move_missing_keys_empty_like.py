@@ -161,7 +161,9 @@ class Recipe:
         try:
             with _random_numbers_kept(), _weights_without_memory(self.dtype):
                 computed = dict(self.cls(self.config, *self.args, **self.kwargs).named_buffers())
-        except Exception:  # it can be built on the meta device alone
+        except (
+            Exception
+        ) as _hotfix_error:  # of this name: a handler of the program would keep names from its constructor
             return
         with torch.no_grad():
             for marked in waiting:
