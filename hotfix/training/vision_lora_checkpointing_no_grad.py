@@ -160,7 +160,8 @@ def _passes_by_keyword(kind: Any) -> bool:
         source = inspect.getsource(kind.forward)
     except (OSError, TypeError):
         return True  # no one knows
-    return re.search(r"\b(?!hidden_states=)\w+_states=\w", source) is not None
+    # Not those that a layer begins with, the switch for outputs, or the defaults of parameters.
+    return re.search(r"\b(?!(?:output_)?hidden_states=)\w+_states=(?!None\b)\w", source) is not None
 
 
 def _wanting(value: Any) -> Any:
