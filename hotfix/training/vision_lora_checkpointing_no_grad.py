@@ -13,8 +13,8 @@ Here      The patch embedding of each inner model gets a hook as well, as in 5.0
           (but perhaps a projector behind them), if they are not reentrant and so pass gradients on anyway, or if the
           program has a hook of its own there. No number of a forward changes. The tower gets a copy, which may be
           written into, as by the depth decoder of CSM, for which 5.0.0 raises. From 4.53.0 on, the encoder of Whisper
-          and the tower of Mllama stay as they are: later layers get its states by keyword, and a reentrant checkpoint
-          fails if those want a gradient.
+          and the towers of Mllama and Idefics stay as they are: later layers get their states by keyword, and a
+          reentrant checkpoint fails if those want a gradient.
 """
 
 from __future__ import annotations
