@@ -8,7 +8,8 @@ Cause     4.41.0 passes the generation configuration as well. 5.18.0 calls a met
 Releases  4.41.0 and later
 Upstream  not repaired
 Here      The override is called with as many arguments as it takes. If the release ignores it and it raises an error,
-          the method of the release is called. A class that overrides one of the new methods as well is left alone.
+          the method of the release is called. A class that overrides one of the new methods as well is left alone, and
+          so is one whose other methods use the same code of the program's, such as its ``generate``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from hotfix.fix import Fix
 from hotfix.names import overrides
-from hotfix.patching import asked, scope
+from hotfix.patching import asked, elsewhere, scope
 
 _MIXIN = "transformers.generation.utils:GenerationMixin"
 _OLD = "_prepare_encoder_decoder_kwargs_for_generation"
@@ -74,8 +75,10 @@ def _own(model: Any, name: str) -> Any:
 
 
 def is_ignored(model: Any) -> bool:
-    """Whether a model overrides the method that the release does not call, and none of those that it calls."""
-    return _own(model, _OLD) is not None and _own(model, _NEW) is None and _own(model, _CALLER) is None
+    """Whether a model overrides the method that the release does not call, and does its work nowhere else."""
+    if _own(model, _OLD) is None or any(_own(model, name) is not None for name in (_NEW, _CALLER)):
+        return False
+    return not elsewhere.is_done_elsewhere(FIX.id, model, _OLD, without=("__init__", "forward"))
 
 
 def is_short(model: Any) -> bool:

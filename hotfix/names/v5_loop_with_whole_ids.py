@@ -11,10 +11,10 @@ Here      Tokens that the cache has are left out if nothing says how many are ne
           ``eager`` and ``sdpa`` attention, which read such a mask; FlashAttention may drop it, and a function of the
           program's may ignore it. The tokens must begin with those of the previous call for this cache, or with those
           of the call that made it; otherwise they may be a new part of the text, and none is left out. That is so for a
-          cache that was filled without this method, too. Code gets what the release returns if it does anything with
-          the inputs but pass them on as a whole, or changes other items than these, or crops a cache: it may cut the
-          tokens itself. Without a mask, for encoder-decoder models, and in a graph of ``torch.compile``, all tokens are
-          passed, as in the release.
+          cache that was filled without this method, too. Code gets what the release returns if it does anything
+          with the inputs but pass them to this model as a whole, or changes other items than these, or crops a cache:
+          it may cut the tokens itself. So may a forward or a hook of the program's. Without a mask, for encoder-decoder
+          models, and in a graph of ``torch.compile``, all tokens are passed, as in the release.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ import ast
 import dis
 import sys
 from functools import wraps
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Callable, Optional
 from weakref import WeakKeyDictionary
 
 from hotfix._support.memo import weakly
+from hotfix.asking._bytecode import Code
 from hotfix.fix import Fix
 from hotfix.names.cache_names import steps_of
-from hotfix.patching import asked, scope
+from hotfix.patching import asked, hooks, scope
 
 _OF_AUDIO = "its tokens are codes of audio, which custom loops do not pass"
 
@@ -97,7 +98,7 @@ def new_tokens(model: Any, given: dict[str, Any]) -> Optional[int]:
     length = int(cache.get_seq_length()) if hasattr(cache, "get_seq_length") else 0
     if not 0 < length < ids.shape[1] or not reads_masks(model) or not continues(model, cache, ids, length):
         return None
-    return int(ids.shape[1]) - length if is_passed_on(sys._getframe(1)) else None
+    return int(ids.shape[1]) - length if is_passed_on(sys._getframe(1), model) else None
 
 
 def cache_of(given: dict[str, Any]) -> Any:
@@ -116,10 +117,20 @@ def reads_masks(model: Any) -> bool:
         sys.modules["transformers.modeling_utils"].ALL_ATTENTION_FUNCTIONS,
         sys.modules["transformers.masking_utils"].ALL_MASK_ATTENTION_FUNCTIONS,
     )
-    parts = [part for part in model.modules() if "attention" in type(part).__name__.lower()]
-    return all(scope.is_own(FIX.id, table.get(name)) for table in tables) and all(
-        scope.is_own(FIX.id, part, "forward") for part in parts
+    modules = list(model.modules())
+    parts = [part for part in modules if "attention" in type(part).__name__.lower() or hasattr(part, "base_model")]
+    return (
+        all(scope.is_own(FIX.id, table.get(name)) for table in tables)
+        and all(scope.is_own(FIX.id, part, "forward") for part in parts)
+        and all(map(_only_reads, (hook for part in modules for hook in part._forward_pre_hooks.values())))
     )
+
+
+def _only_reads(hook: Any) -> bool:
+    """Whether a hook leaves the inputs of a module as they are."""
+    function = getattr(hook, "__func__", hook)
+    reads = isinstance(function, FunctionType) and hooks.only_reads(function.__code__)
+    return reads or scope.is_own(FIX.id, hook, library="accelerate")
 
 
 def continues(model: Any, cache: Any, ids: Any, length: int) -> bool:
@@ -160,20 +171,81 @@ _ITEMS = ("input_ids", "attention_mask", "position_ids", "past_key_values", "cac
 _LIBRARIES = ("transformers", "hotfix", "peft")
 
 
-def is_passed_on(frame: Any) -> bool:
+def is_passed_on(frame: Any, model: Any) -> bool:
     """Whether the program passes the inputs to the model as they are.
 
     Args:
         frame: one below that of the program.
+        model: the model.
     """
     for _ in range(5):
         while frame is not None and _is_of_a_library(str(frame.f_globals.get("__name__"))):
             frame = frame.f_back
         use = None if frame is None else use_of_result(frame.f_code, frame.f_lasti)
         if use != "returned":
-            return use == "passed"
+            return use == "passed" and all(_is_of(model, _value(frame, name)) for name in called(frame))
         frame = frame.f_back
     return False
+
+
+def called(frame: Any) -> tuple[tuple[str, ...], ...]:
+    """What a frame calls with the inputs, as the parts of its name: ``self.model``; no parts if it has none."""
+    return _called(frame.f_code, frame.f_lasti)
+
+
+@weakly
+def _called(object_: CodeType, at: int) -> tuple[tuple[str, ...], ...]:
+    steps, number = _steps(object_, at)
+    kept = steps[number + 1]
+    name = kept.argval[0] if kept.opname == "STORE_FAST_LOAD_FAST" else kept.argval
+    merges = [after for step, after in zip(steps, steps[1:]) if after.opname == "DICT_MERGE" and name in _loaded(step)]
+    if kept.opname == "DICT_MERGE":
+        merges = [kept]
+    code = Code(object_)
+    calls = (
+        next(step.offset for step in steps if step.offset > merge.offset and step.opname == "CALL_FUNCTION_EX")
+        for merge in merges
+    )
+    return tuple(_name(code, code.call(call)[0]) for call in calls)
+
+
+def _name(code: Code, at: int) -> tuple[str, ...]:
+    """The parts of a name that instructions load; none if it is not a name."""
+    parts: list[str] = []
+    while at >= 0 and code.name(at) in ("LOAD_ATTR", "LOAD_METHOD"):
+        parts.append(code.named(at))
+        at = code.pushed_by(at)
+    if at < 0:
+        return ()
+    if code.name(at) in ("LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST"):  # Python 3.13
+        first: Optional[str] = code.object.co_varnames[code.loads(at)[-1][1]]
+    else:
+        first = code.named(at) if code.name(at) in ("LOAD_GLOBAL", "LOAD_NAME") else code.local(at)
+    return () if first is None else (first, *reversed(parts))
+
+
+def _value(frame: Any, name: tuple[str, ...]) -> Any:
+    """The value of a name in a frame, without descriptors of the program's; None if it is not known."""
+    if not name:
+        return None
+    value = frame.f_locals.get(name[0], frame.f_globals.get(name[0]))
+    for part in name[1:]:
+        held = getattr(value, "__dict__", {})
+        modules = held.get("_modules") or {}
+        if part not in ("forward", "__call__") or part in held:
+            value = held.get(part, modules.get(part))
+    return value
+
+
+def _is_of(model: Any, thing: Any) -> bool:
+    """Whether something is a model, or a wrapper around it that passes its inputs on."""
+    if thing is model:
+        return True
+    package = type(thing).__module__.partition(".")[0]
+    return package in _WRAPPING and any(part is model for part in thing.modules())
+
+
+_WRAPPING = ("accelerate", "deepspeed", "peft", "torch")
 
 
 def _is_of_a_library(module: str) -> bool:
@@ -190,8 +262,7 @@ def use_of_result(code: CodeType, at: int) -> Optional[str]:
         code: the code of the function.
         at: the offset of the call.
     """
-    steps = [step for step in steps_of(code) if step.opname != "CACHE"]
-    number = sum(step.offset <= at for step in steps) - 1  # the offset may be that of a cache of the instruction
+    steps, number = _steps(code, at)
     if not 0 <= number < len(steps) - 1 or {"crop", "reset"} & {*code.co_names}:
         return None
     step = steps[number + 1]
@@ -207,6 +278,12 @@ def use_of_result(code: CodeType, at: int) -> Optional[str]:
             uses.add(None if name in loaded[:-1] else _use(after, then))
     uses.discard("another item")
     return uses.pop() if len(uses) == 1 else None
+
+
+def _steps(code: CodeType, at: int) -> tuple[list[dis.Instruction], int]:
+    """The instructions of a code, and which of them is at an offset, or has its cache there."""
+    steps = [step for step in steps_of(code) if step.opname != "CACHE"]
+    return steps, sum(step.offset <= at for step in steps) - 1
 
 
 _USES = {"DICT_MERGE": "passed", "RETURN_VALUE": "returned"}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import dis
 import inspect
 import types
-from collections.abc import Iterator
 from functools import partial, partialmethod
 from typing import Any, Callable
 
 from hotfix._support.memo import weakly
-from hotfix.patching import asked, scope
+from hotfix.patching import asked, elsewhere, scope
 from hotfix.patching.decorated import is_from_a_library, passes_everything_on
 
 _METHODS = (types.FunctionType, types.MethodType, staticmethod, classmethod, partial, partialmethod)
@@ -92,36 +91,17 @@ def number_of_arguments(trainer: Any, name: str) -> int:
     return 0 if any(parameter.kind in _ANY_NUMBER for parameter in parameters) else len(parameters)
 
 
-def is_used_otherwise(trainer: Any, name: str) -> bool:
-    """Whether code of the program's uses a method that the release does not call, or a function that it calls.
+def is_used_otherwise(fix: str, trainer: Any, name: str) -> bool:
+    """Whether code of the program's uses a method that the release does not call, or code of its own that it calls.
 
     It may do so in its place.
 
     Args:
+        fix: id of the fix that asks, for the report.
         trainer: the Trainer; other methods of its class, and its callbacks, are read.
         name: of the method.
     """
-    kinds = [*type(trainer).__mro__, *map(type, trainer.callback_handler.callbacks)]
-    names = {name, *_functions_of(inspect.unwrap(getattr(trainer, name)))}
-    return any(
-        not names.isdisjoint(names_in(inspect.unwrap(function)))
-        for kind in kinds
-        if not kind.__module__.startswith("transformers.")
-        for key, function in vars(kind).items()
-        if key != name and isinstance(function, types.FunctionType)
-    )
-
-
-def _functions_of(method: Any) -> list[str]:
-    """The names of the program's own functions that a method uses."""
-    space = getattr(method, "__globals__", {})
-    own = str(space.get("__name__")).partition(".")[0]
-    used = {name: space.get(name) for name in names_in(method)}
-    return [
-        name
-        for name, value in used.items()
-        if isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] == own
-    ]
+    return elsewhere.is_done_elsewhere(fix, trainer, name, trainer.callback_handler.callbacks)
 
 
 def revived(fix: str, trainer: Any, name: str, *args: Any, **kwargs: Any) -> bool:
@@ -196,7 +176,7 @@ def is_old_step(trainer: Any) -> bool:
     method = method_of(trainer, "training_step")
     if not lacks(trainer, "training_step", positional=3):
         return False
-    return trainer.args.gradient_accumulation_steps == 1 or "backward" not in names_in(method)
+    return trainer.args.gradient_accumulation_steps == 1 or "backward" not in elsewhere.names_in(method)
 
 
 def is_old_loss(trainer: Any) -> bool:
@@ -218,7 +198,7 @@ def fetches_no_batches(trainer: Any) -> bool:
         first = next(iter(_parameters_of(method)), None)
     except (TypeError, ValueError):
         return False
-    generates = first is not None and first.name == "model" and "generate" in names_in(method)
+    generates = first is not None and first.name == "model" and "generate" in elsewhere.names_in(method)
     return generates or not takes(method, positional=len(_parameters(Trainer.get_batch_samples, True)))
 
 
@@ -274,16 +254,3 @@ def _signature(function: Any) -> inspect.Signature:
         bare.__kwdefaults__ = function.__kwdefaults__
         return inspect.signature(bare)
     return inspect.signature(function, follow_wrapped=False)
-
-
-def names_in(method: Any) -> set[str]:
-    """The names that a method and the functions in it use."""
-
-    def of(code: types.CodeType) -> Iterator[str]:
-        yield from code.co_names
-        for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
-                yield from of(constant)
-
-    code = getattr(method, "__code__", None)
-    return set(of(code)) if code is not None else set()

@@ -9,8 +9,8 @@ Upstream  not repaired
 Here      The override is called in the place of ``create_optimizer``, as in 5.0.0; what it does not set, the release
           makes. If it raises an error, the release makes both. The author may have moved on: a Trainer that has an
           optimizer or a scheduler already is left alone, and so is one that was given a class for it, and a class that
-          calls the method elsewhere or overrides one that the release calls. Also left alone is FSDP 1 from 5.3.0 on,
-          which makes the optimizer later.
+          calls the method elsewhere, or code of the program's that the method calls, or overrides one that the release
+          calls. Also left alone is FSDP 1 from 5.3.0 on, which makes the optimizer later.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def is_ignored(trainer: Any) -> bool:
     whole = _old_overrides.method_of(trainer, _NAME)
     if not _old_overrides.is_override(whole) or not _old_overrides.takes(whole, name="num_training_steps"):
         return False
-    return not any(_is_own(trainer, name) for name in _CALLED) and not _old_overrides.is_used_otherwise(trainer, _NAME)
+    return not any(_is_own(trainer, name) for name in _CALLED) and not _old_overrides.is_used_otherwise(
+        FIX.id, trainer, _NAME
+    )
 
 
 def _is_own(trainer: Any, name: str) -> bool:

@@ -7,7 +7,7 @@ Releases  5.2.0 and later
 Upstream  by design (not put back)
 Here      The override is called in its place, with the arguments of 5.1.0; if it raises an error, the function. Left
           alone are a Trainer without ``save_total_limit``, one whose class or callbacks call the method themselves or
-          a function of the program's that it calls, and a program with its own function in the place of the library's.
+          code of the program's that it calls, and a program with its own function in the place of the library's.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def is_ignored(trainer: Any) -> bool:
     if limit is None or limit <= 0 or not module.rotate_checkpoints.__module__.startswith("transformers."):
         return False
     method = _old_overrides.method_of(trainer, _NAME)
-    if not _old_overrides.is_override(method) or _old_overrides.is_used_otherwise(trainer, _NAME):
+    if not _old_overrides.is_override(method) or _old_overrides.is_used_otherwise(FIX.id, trainer, _NAME):
         return False
     return all(_old_overrides.takes(method, name=name) for name in ("use_mtime", "output_dir"))
 

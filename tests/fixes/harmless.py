@@ -72,6 +72,7 @@ def one_batch_of_an_encoder(testbed: Any, target: Any) -> dict[str, Any]:
 
 
 @of(
+    "label-smoothing-by-micro-batch",
     "trainer-ddp-no-sync-inverted",
     "trainer-dp-loss-mean-num-items",
     "trainer-ga-num-items-dropped",

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import pytest
 
-from hotfix.names.v5_loop_with_whole_ids import use_of_result
+from hotfix.names.v5_loop_with_whole_ids import called, use_of_result
 
 
 @pytest.mark.parametrize("kind", ["function", "module"])
@@ -44,3 +44,30 @@ def test_use_of_the_inputs(kind: str, body: str, use: Optional[str]) -> None:
     with pytest.raises(StopIteration):
         exec(code, names)
     assert answers == [use]
+
+
+@pytest.mark.parametrize("kind", ["function", "module"])
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ("m(**p(ids))", [("m",)]),
+        ("inputs = p(ids); m(**inputs)", [("m",)]),
+        ("inputs = p(ids); m.inner.model(**inputs, return_dict=bool(1))", [("m", "inner", "model")]),
+        ("inputs = p(ids); ids = m.forward(ids, **inputs).logits", [("m", "forward")]),
+        ("inputs = p(ids); m.get()(**inputs)", [()]),
+        ("inputs = p(ids); m[0](**inputs)", [()]),
+        ("inputs = p(ids); m(**inputs); ids(**inputs)", [("m",), ("ids",)]),
+    ],
+)
+def test_what_is_called_with_the_inputs(kind: str, body: str, names: list[tuple[str, ...]]) -> None:
+    answers: list[Any] = []
+
+    def prepare(ids: Any) -> Any:
+        answers.append(called(sys._getframe(1)))
+        raise StopIteration
+
+    space: dict[str, Any] = {"p": prepare, "m": None, "ids": None}
+    code = body if kind == "module" else f"def function(p, m, ids):\n    {body}\nfunction(p, m, ids)"
+    with pytest.raises(StopIteration):
+        exec(code, space)
+    assert answers == [tuple(names)]

@@ -14,7 +14,7 @@ from hotfix.proofs.names.asking import words
 from hotfix.proofs.testbed import Target, Testbed
 
 
-@FIX.case
+@FIX.case(with_fixes=("from-pretrained-without-accelerate",))
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The architectures in config.json, and the weights that the folder gives."""
     results = {}

@@ -46,7 +46,12 @@ def tensorflow_beside_keras3() -> Iterator[None]:
         yield
 
 
-@FIX.case(raises="Keras 3", packages={"flash-attn": None}, oracles={"*": "5.0.0"})
+@FIX.case(
+    raises="Keras 3",
+    packages={"flash-attn": None},
+    oracles={"*": "5.0.0"},
+    with_fixes=("from-pretrained-without-accelerate",),
+)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The weights of the model that the pipeline has loaded; of a Llama, which has no class for TensorFlow, too."""
     from transformers import GPT2Config, GPT2LMHeadModel, pipeline

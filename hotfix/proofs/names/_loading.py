@@ -13,7 +13,7 @@ def of_a_model(target: Target, **arguments: Any) -> dict[str, torch.Tensor]:
     """Logits of a small Llama (1, 6, vocabulary), and whether it is bfloat16.
 
     Args:
-        target: ``from_pretrained``, ``_from_config`` or ``pipeline``.
+        target: ``from_pretrained``, ``_from_config``, ``pipeline``, or the call of one.
         arguments: of the call.
     """
     import transformers
@@ -29,7 +29,7 @@ def of_a_model(target: Target, **arguments: Any) -> dict[str, torch.Tensor]:
     else:
         with tempfile.TemporaryDirectory() as folder:
             model.save_pretrained(folder)
-            if target.qualname == "pipeline":
+            if target.qualname in ("pipeline", "Pipeline.__call__"):
                 return _of_a_pipeline(folder, arguments)
             model = transformers.AutoModelForCausalLM.from_pretrained(folder, **arguments)
     with torch.no_grad():
@@ -47,6 +47,8 @@ def _of_a_pipeline(folder: str, arguments: dict[str, Any]) -> dict[str, torch.Te
     Path(folder, "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
     tokenizer = transformers.BertTokenizerFast(str(Path(folder, "vocab.txt")))
     made = transformers.pipeline("text-classification", model=folder, tokenizer=tokenizer, **arguments)
+    made("[MASK]")
+    dtype = made.model.dtype
     with torch.no_grad():
-        logits = made.model(torch.arange(5)[None]).logits
-    return {"logits": logits.float(), "dtype": torch.tensor(made.model.dtype == torch.bfloat16)}
+        logits = made.model.float()(torch.arange(5)[None]).logits  # attentions differ in how they round bfloat16
+    return {"logits": logits, "dtype": torch.tensor(dtype == torch.bfloat16)}

@@ -11,7 +11,11 @@ from hotfix.proofs.training._steps import one_step
 
 
 def padded_ways(
-    make_model: Callable[[], Any], samples: Sequence[dict[str, Any]], pads: str = "right", loss_function: Any = None
+    make_model: Callable[[], Any],
+    samples: Sequence[dict[str, Any]],
+    pads: str = "right",
+    loss_function: Any = None,
+    **settings: Any,
 ) -> dict[str, torch.Tensor]:
     """As `both_ways`, for samples of different lengths: the batch is padded, the micro-batches are not.
 
@@ -20,6 +24,7 @@ def padded_ways(
         samples: each with ``input_ids`` and ``labels``, int64 of shape ``(tokens,)``, or ``()`` for a class.
         pads: on which side: ``right`` or ``left``.
         loss_function: passed to the Trainer as ``compute_loss_func`` unless it is None.
+        **settings: further `TrainingArguments`.
     """
     collator = partial(padded, pads=pads)
     results: dict[str, torch.Tensor] = {}
@@ -27,7 +32,7 @@ def padded_ways(
         ("accumulated", "gradient_accumulation_steps"),
         ("whole batch", "per_device_train_batch_size"),
     ):
-        arguments: dict[str, Any] = {argument: len(samples)}
+        arguments: dict[str, Any] = {**settings, argument: len(samples)}
         values = one_step(make_model(), samples, loss_function, collated(collator), **arguments)
         results.update({f"{way} {name}": value for name, value in values.items()})
     return results

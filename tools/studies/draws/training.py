@@ -70,6 +70,18 @@ def a_step(draw: Draw) -> Tensors:
     return _steps.one_step(model, samples, function, _counted.collated(collator), **_batches(draw))
 
 
+@of("label-smoothing-by-micro-batch", trains=True)
+def smoothed(draw: Draw) -> Tensors:
+    """A Llama or a BERT, with or without label smoothing, perhaps with a loss function of the user's."""
+    function = _function if draw.of("loss", "model", "model", "function") == "function" else None
+    if draw.of("model", "llama", "llama", "bert") == "bert":
+        samples, model = zoo.classified(draw.testbed), zoo.small_bert(draw.testbed)
+    else:
+        samples, model = _texts(draw, draw.of("labels", "all", "prompt")), zoo.small_llama(draw.testbed)
+    settings = {"label_smoothing_factor": draw.of("smoothing", 0.0, 0.1, 0.3), **_batches(draw)}
+    return _steps.one_step(model, samples, function, _counted.collated(_counted.padded), **settings)
+
+
 @of("v5-num-items-undercount-seq2seq", trains=True)
 def of_an_encoder_decoder(draw: Draw) -> Tensors:
     """A T5 or a Llama, with the loss of the model or with a function of the user's."""
