@@ -7,8 +7,9 @@ Releases  5.6.0 and later, fifteen classes of nine models
 Upstream  transformers#46285, diffusers#13833, diffusers#14124 (not put back)
 Here      Code that reads the attribute gets the tower, which has the same parts, arguments and results. Code that
           probes for it (``hasattr``, ``getattr``) knows both layouts and finds none, as without the fix: diffusers
-          chooses the names of weights by this. ``load_state_dict`` accepts the old names of weights. A tower on the
-          device "meta" has no such attribute, since loaders assign weights by name. It cannot be set.
+          chooses the names of weights by this. Accelerate's ``set_module_tensor_to_device``, which ends without it,
+          finds it. ``load_state_dict`` accepts the old names of weights. A tower on the device "meta" has no such
+          attribute for others, since loaders assign weights by name. It cannot be set.
 """
 
 from __future__ import annotations
@@ -138,7 +139,8 @@ def inner(name: str) -> property:
         if name in tower._modules:
             return tower._modules[name]
         caller = sys._getframe(1)
-        if not _reads(caller.f_code, caller.f_lasti, name) or _is_to_be_loaded(tower):
+        is_read = _reads(caller.f_code, caller.f_lasti, name) and not _is_to_be_loaded(tower)
+        if not is_read and _place(caller) != _FINDING:
             raise AttributeError(name)  # then `nn.Module` raises its own error
         return tower
 
@@ -162,6 +164,14 @@ def loading(name: str) -> Callable[..., None]:
         nn.Module._load_from_state_dict(self, state_dict, prefix, *args, **kwargs)
 
     return load
+
+
+_FINDING = ("accelerate.utils.modeling", "set_module_tensor_to_device")
+"""Finds a module by the parts of its name, with a `getattr` that is no probe: the error ends the program."""
+
+
+def _place(frame: types.FrameType) -> tuple[Any, str]:
+    return frame.f_globals.get("__name__"), frame.f_code.co_name
 
 
 @cache

@@ -62,6 +62,7 @@ NOT_CHECKPOINTED = {
     "v5-generate-position-ids": NO_CACHE,
     "v5-generate-without-experts": "a model of one's own, which cannot checkpoint",
     "v5-loop-with-whole-ids": NO_CACHE,
+    "past-of-decoders-given-to-forward": NO_CACHE,
     "v5-past-given-to-forward": NO_CACHE,
     "var-attention-dtype": "VAR has no layers that can be checkpointed",
     "whisper-own-forced-ids-refused": NO_CACHE,

@@ -43,9 +43,24 @@ SIZES: dict[str, Any] = {
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The hidden states, and the kind and the content of the cache in the output."""
+    return continued(testbed, target)
+
+
+def continued(testbed: Testbed, target: Target, **more: Any) -> dict[str, torch.Tensor]:
+    """What a model returns for two tokens after four, whose keys and values it gets as a tuple of tuples.
+
+    Args:
+        testbed: makes its weights and tokens.
+        target: its ``forward``.
+        **more: further settings of the configuration.
+
+    Returns:
+        ``hidden`` of shape (2, 2, 16), ``kind`` of the cache in the output, and the parts of each of its layers; the
+        same for a model with an encoder.
+    """
     kind = getattr(import_module(target.module), target.qualname.partition(".")[0])
     default = kind.config_class()
-    config = kind.config_class(**{name: size for name, size in SIZES.items() if hasattr(default, name)})
+    config = kind.config_class(**{name: size for name, size in {**SIZES, **more}.items() if hasattr(default, name)})
     model = testbed.fill(kind(config)).eval()
     ids = testbed.randint(4, 40, 2, 6, seed=1)
     states = {"": None, "encoder ": testbed.randn(2, 5, 16, seed=2)}
@@ -74,6 +89,10 @@ def _given(model: Any, ids: torch.Tensor) -> dict[str, torch.Tensor]:
 
 def _layers(cache: Any) -> tuple[tuple[torch.Tensor, ...], ...]:
     """The keys and values of each layer, and those of the encoder."""
+    if isinstance(cache, tuple):
+        return cache
+    if not hasattr(cache, "layers"):
+        return tuple(zip(cache.key_cache, cache.value_cache))
     parts = [getattr(cache, "self_attention_cache", cache), getattr(cache, "cross_attention_cache", None)]
     layers: list[tuple[torch.Tensor, ...]] = [()] * len(parts[0].layers)
     for part in filter(None, parts):
