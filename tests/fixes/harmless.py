@@ -485,6 +485,16 @@ def a_text_within_the_length_of_training(testbed: Any, target: Any) -> dict[str,
     return {"logits": model(testbed.randint(5, 48, 2, 9, seed=1), use_cache=False).logits}
 
 
+@of("decoder-attends-to-the-future")
+def an_encoder_of_two_texts(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+    from transformers import RoFormerConfig, RoFormerForMaskedLM
+
+    sizes = {"vocab_size": 48, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1}
+    model = testbed.model(RoFormerForMaskedLM, RoFormerConfig(**sizes, num_attention_heads=4), "eager", torch.float32)
+    return {"logits": model(testbed.randint(5, 48, 2, 9, seed=1)).logits}
+
+
 @of("v5-t5-scaled-outputs")
 def a_t5_whose_head_is_its_table(testbed: Any, target: Any) -> dict[str, Any]:
     from transformers import T5Config, T5ForConditionalGeneration

@@ -128,6 +128,7 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "5.17.0": (
         PICTURES,
         {
+            "decoder-attends-to-the-future": _model("roformer", "RoFormerModel.forward"),
             "qwen2vl-image-size-mutation": _qwen2_vl("Qwen2VLImageProcessor.__init__"),
             "qwen2vl-max-pixels-ignored": _qwen2_vl("Qwen2VLImageProcessor._standardize_kwargs"),
         },

@@ -147,6 +147,23 @@ def padding_of_gpt2(draw: Draw) -> Tensors:
     return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[real]}
 
 
+@of("decoder-attends-to-the-future")
+def tokens_of_a_decoder(draw: Draw) -> Tensors:
+    """A RoFormer or MegatronBert, as an encoder or a decoder, with and without padding."""
+    import torch
+    import transformers
+
+    name = draw.of("model", "RoFormer", "MegatronBert")
+    sizes = {"vocab_size": 48, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1}
+    config = getattr(transformers, f"{name}Config")(
+        **sizes, num_attention_heads=4, is_decoder=draw.of("decodes", True, True, False)
+    )
+    model = draw.testbed.model(getattr(transformers, f"{name}Model"), config, "eager", torch.float32)
+    ids, mask, real = batch(draw)
+    states = model(ids, attention_mask=mask).last_hidden_state
+    return {"states": states[real]}
+
+
 @of("gemma3-bidirectional-across-images", "gemma3-mask-image-distance-heuristic")
 def images_of_gemma3(draw: Draw) -> Tensors:
     """Texts with no image up to three, near or far from each other; a forward, or `generate`."""
