@@ -89,6 +89,7 @@ NO_MODEL = {
     "autoconfig-register-known-type",
     "cache-get-max-length-minus-one",
     "cache-layers-by-keys-alone",
+    "check-model-inputs-with-brackets",
     "deepspeed-prefetch-bucket-float",
     "detached-values-of-other-types",
     "dtype-argument-missing",
