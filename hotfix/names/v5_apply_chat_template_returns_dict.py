@@ -30,6 +30,7 @@ FIX = Fix(
     group="v4-defaults",
     errors=(
         "KeyError: 'shape'",
+        "TypeError: can not serialize 'BatchEncoding' object",
         "RuntimeError: Could not infer dtype of dict",
         "RuntimeError: Could not infer dtype of tokenizers.Encoding",
         "ValueError: invalid literal for int() with base 10: 'input_ids'",

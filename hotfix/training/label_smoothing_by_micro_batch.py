@@ -117,8 +117,13 @@ def _counts_moved_labels(trainer: Any) -> bool:
 
 
 def _by_number(smoother: Any, outputs: Any, labels: Any, number: Any, shift_labels: bool = False) -> Any:
-    """The loss of `LabelSmoother`, as sums that are divided by the number of labels in the step."""
+    """The loss of `LabelSmoother`, as sums that are divided by the number of labels in the step.
+
+    That is so if the micro-batch has fewer labels than the step; otherwise by those that are predicted, as in stock.
+    """
     import torch
+
+    here = (labels != smoother.ignore_index).sum()
 
     logits = outputs["logits"] if isinstance(outputs, dict) else outputs[0]
     if shift_labels:
@@ -128,6 +133,7 @@ def _by_number(smoother: Any, outputs: Any, labels: Any, number: Any, shift_labe
     is_ignored = wanted == smoother.ignore_index
     of_labels = costs.gather(-1, wanted.clamp(min=0)).masked_fill(is_ignored, 0.0)
     of_all = costs.sum(dim=-1, keepdim=True, dtype=torch.float32).masked_fill(is_ignored, 0.0)
-    divisor = number.to(costs.device) if torch.is_tensor(number) else number
+    whole = torch.as_tensor(number, device=costs.device)
+    divisor = torch.where(here < whole, whole, (~is_ignored).sum())
     shares = of_labels.sum() / divisor, of_all.sum() / (divisor * costs.shape[-1])
     return (1 - smoother.epsilon) * shares[0] + smoother.epsilon * shares[1]

@@ -102,7 +102,7 @@ _LANGUAGES = re.compile(r"[^_]+_\w+_to_\w+")
 _ANYBODYS = re.compile(
     "|".join(
         (
-            r"index \w+ is out of bounds|list index out of range",
+            r"index -?\w+ is out of bounds|list index out of range",
             r"'NoneType' object|\bNoneType\b",
             r"object is not (?:subscriptable|callable)",
             r"(?:too many|not enough) values to unpack|instantiate the backend tokenizer|are not used by the model",

@@ -91,7 +91,7 @@ def _layers(cache: Any) -> tuple[tuple[torch.Tensor, ...], ...]:
     """The keys and values of each layer, and those of the encoder."""
     if isinstance(cache, tuple):
         return cache
-    if not hasattr(cache, "layers"):
+    if hasattr(cache, "key_cache") and not hasattr(cache, "self_attention_cache"):
         return tuple(zip(cache.key_cache, cache.value_cache))
     parts = [getattr(cache, "self_attention_cache", cache), getattr(cache, "cross_attention_cache", None)]
     layers: list[tuple[torch.Tensor, ...]] = [()] * len(parts[0].layers)

@@ -100,7 +100,8 @@ with tempfile.TemporaryDirectory() as folder, Testbed("cpu") as testbed:
     assert length(run) == 8, "what the configuration says of the task"
     assert length(run, max_length=9, min_length=9) == 9, "whoever calls is stronger"
     run.model.generation_config.max_length, run._of_task = 6, {}
-    assert length(run) == 6, ("what the model says", length(run))
+    ids = run.tokenizer(TEXTS[0], return_tensors="pt").input_ids
+    assert length(run) == run.model.generate(ids).shape[1] <= 7, "what the model says, and the first token"
     assert length(pipeline("summarization", model=folder)) == 257, "and what 4.57.6 says by itself"
 for task in ("image-to-text", "translation_en_fr", "other"):
     try:
