@@ -98,6 +98,7 @@ NO_MODEL = {
     "fa2-varlen-kwargs-ignored",
     "flex-block-mask-batch",
     "hybrid-cache-window-hole",
+    "image-processors-without-videos",
     "json-of-a-quantization",
     "loading-arguments-removed",
     "masks-of-later-releases",
