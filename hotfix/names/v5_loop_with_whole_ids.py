@@ -189,7 +189,7 @@ def is_passed_on(frame: Any, model: Any) -> bool:
 
 
 def called(frame: Any) -> tuple[tuple[str, ...], ...]:
-    """What a frame calls with the inputs, as the parts of its name: ``self.model``; no parts if it has none."""
+    """The callees of a frame that get the inputs, by the parts of their names: ``self.model``; no parts for others."""
     return _called(frame.f_code, frame.f_lasti)
 
 
