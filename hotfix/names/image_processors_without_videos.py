@@ -56,7 +56,8 @@ def without_no_videos(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, *args, **kwargs)
         except TypeError as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-            takers = (original.__qualname__, f"{type(self).valid_kwargs.__name__}.__init__")
+            known = getattr(getattr(self, "valid_kwargs", None), "__name__", "")
+            takers = (original.__qualname__, f"{known}.__init__")
             if kwargs.get("videos", ()) is not None or not _refuses_videos(_hotfix_error, takers):
                 raise
         del kwargs["videos"]
