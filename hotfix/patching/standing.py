@@ -40,7 +40,7 @@ def foreign(module: types.ModuleType, qualname: str, text: str, journal: Journal
     first = journal.first_code(function)
     if first.co_filename != module.__file__ or not source.begins_at(text, qualname, first.co_firstlineno):
         return f"Somebody else has put the function at {first.co_filename}:{first.co_firstlineno} in its place."
-    explained = {*_packages_of_decorators(module, qualname, text), *_packages_of_bases(site)}
+    explained = {*_packages_of_decorators(module, qualname, text, journal), *_packages_of_bases(site)}
     for layer in layers[:-1]:
         if not explained.intersection(_packages(layer)):
             return f"Somebody else has put {live.place_of(layer)} around it."
@@ -109,15 +109,18 @@ def _packages_of_bases(site: live.Site) -> Iterator[str]:
         yield from _packages(vars(base)["__init_subclass__"].__func__)
 
 
-def _packages_of_decorators(module: types.ModuleType, qualname: str, text: str) -> Iterator[str]:
+def _packages_of_decorators(module: types.ModuleType, qualname: str, text: str, journal: Journal) -> Iterator[str]:
     """The packages that define the decorators of a definition and of its enclosing classes.
 
-    Packages, not files: a decorator and the wrapper that it returns may be in different files.
+    Packages, not files: a decorator and the wrapper that it returns may be in different files. A decorator that we have
+    changed counts as what it was.
     """
     parts = qualname.split(".")
     for depth in range(len(parts)):
         for decorator in source.decorators(text, ".".join(parts[: depth + 1])):
             thing = _named(module, decorator.func if isinstance(decorator, ast.Call) else decorator)
+            if journal.has_installed(thing):
+                thing = live.layers(thing)[-1]
             yield from _packages(thing)
 
 
