@@ -21,6 +21,7 @@ FIX = Fix(
     title="AttributeError: 'tuple' object has no attribute 'get_seq_length', from past_key_values given to a decoder",
     kind="removed-api",
     upstream=("Janus#99",),
+    optin="it is around the forward of the most used models, whose tracebacks would have two frames more for everybody",
     group="removed-names",
     prefilter=".get_seq_length(",
     errors=("AttributeError: 'tuple' object has no attribute 'get_seq_length'",),
