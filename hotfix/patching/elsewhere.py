@@ -83,9 +83,11 @@ def _is_of_a_library(thing: Any) -> bool:
 
 def _running(function: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
     """What runs of the package of a function and of the script, and the names that it uses by itself."""
-    packages = ("__main__", str(function.__module__).partition(".")[0])
+    own = str(function.__module__).partition(".")[0]
     frame: Any = sys._getframe(1)
     while frame is not None:
-        if str(frame.f_globals.get("__name__")).partition(".")[0] in packages:
+        package, file = str(frame.f_globals.get("__name__")).partition(".")[0], frame.f_code.co_filename
+        is_script = package == "__main__" and "site-packages" not in file and not file.startswith("<")
+        if package == own or is_script:
             yield frame.f_code.co_name, frame.f_code.co_names
         frame = frame.f_back

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
-from hotfix.trigger import Call, Files, Trigger
+from hotfix.trigger import Call, Trigger
 from hotfix.triggers.training._trainer import is_deepspeed, release
 
 TRIGGER = Trigger(
@@ -28,9 +28,3 @@ def has_some_of_the_labels(call: Call) -> Any:
 
 def _is_divided_by_the_engine(trainer: Any) -> bool:
     return is_deepspeed(trainer) and release() < "4.49"
-
-
-@TRIGGER.in_files
-def accumulated(run: Files) -> Optional[bool]:
-    """Several micro-batches or processes; whether labels were smoothed is in no file that can be read."""
-    return False if run.accumulation_steps == 1 and run.processes == 1 else None
