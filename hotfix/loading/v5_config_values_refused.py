@@ -39,10 +39,11 @@ _SET_AGAIN = """
 try:
     setattr({config}, {name}, {value})
 except Exception as error:
-    from hotfix.loading.v5_config_values_refused import took
-    if not took({config}, {name}, {value}, error):
+    ours = __import__("sys").modules.get("hotfix.loading.v5_config_values_refused")
+    if ours is None or not ours.took({config}, {name}, {value}, error):
         raise
 """
+"""No import: cloudpickle stores the constructor of a class of the script together with what it imports."""
 
 
 _SET = "setattr({config}, {name}, {value})"

@@ -2,10 +2,13 @@
 
 Symptom   ``AttributeError: 'LlavaQwenModel' object has no attribute '_update_causal_mask'`` from a model that inherits
           from Qwen2, Llama or Mistral and has its own ``forward`` (variants of LLaVA and NVILA, pruned or streaming
-          attention); the same of ``_prepare_4d_causal_attention_mask_with_cache_position``.
-Cause     ``transformers.masking_utils`` has functions instead. Most models lost the methods in 4.53.0.
-Releases  4.53.0 and later; 5.0.0 for Qwen2-MoE; 5.2.0 for BLOOM, GPT-J, OPT, Persimmon and StableLM
-Upstream  HoliTom#6, RoboRefer#4 (not put back)
+          attention); the same of ``_prepare_4d_causal_attention_mask_with_cache_position``, which 33 modules also had
+          as a function: ``ImportError`` from ``transformers.models.llama.modeling_llama``.
+Cause     ``transformers.masking_utils`` has functions instead. Most models lost the methods in 4.53.0, and all modules
+          but that of PaliGemma the function in 4.46.0, where it became the method.
+Releases  The function: 4.46.1 and later. The methods: 4.53.0 and later; 5.0.0 for Qwen2-MoE; 5.2.0 for BLOOM, GPT-J,
+          OPT, Persimmon and StableLM
+Upstream  HoliTom#6, RoboRefer#4, Lazy-Llama#4 (not put back)
 Here      The masks of 4.52.4, for 27 classes and what inherits from them. Without a padding mask they are as long as
           the keys, and not one column longer. If the cache has dropped keys that a sliding window does not reach, there
           is an error with an explanation. The false alarm about padding on the right is left out.
@@ -31,7 +34,7 @@ _PREPARE = "_prepare_4d_causal_attention_mask_with_cache_position"
 FIX = Fix(
     title="AttributeError: 'Qwen2Model' object has no attribute '_update_causal_mask'",
     kind="removed-api",
-    upstream=("HoliTom#6", "RoboRefer#4"),
+    upstream=("HoliTom#6", "RoboRefer#4", "Lazy-Llama#4"),
     group="removed-names",
     errors=tuple(
         f"AttributeError: {owner} has no attribute '{name}'"
@@ -59,6 +62,12 @@ _ALL = [
     for first, entries in CLASSES.items()
     for folder, _, name in (entry.partition(":") for entry in entries.split())
 ]
+FUNCTIONS = """
+    bloom chameleon codegen cohere dbrx falcon gemma gemma2 gpt_neo gpt_neox gpt_neox_japanese gptj granite granitemoe
+    idefics jetmoe llama mimi mixtral mllama nemotron olmo olmoe persimmon phi phi3 qwen2 qwen2_moe qwen2_vl stablelm
+    starcoder2 whisper
+"""
+"""The folders of the modules that had the function."""
 _INSTEAD = "Use create_sliding_window_causal_mask of transformers.masking_utils."
 
 
@@ -151,6 +160,33 @@ def prepare_4d_causal_attention_mask_with_cache_position(
     return _masked(attention_mask, target_length, dtype, cache_position, batch_size, window)
 
 
+@FIX.adds_made(
+    *((f"transformers.models.{folder}.modeling_{folder}:{_PREPARE}", ">=4.46.1") for folder in FUNCTIONS.split()),
+    ("transformers.models.paligemma.modeling_paligemma:" + _PREPARE, ">=4.52.0"),
+)
+def module_function(module: Any) -> Any:
+    """`prepared`, the function of 4.44 and 4.45."""
+    return prepared
+
+
+def prepared(
+    attention_mask: Any,
+    sequence_length: int,
+    target_length: int,
+    dtype: torch.dtype,
+    device: Any,
+    min_dtype: float,
+    cache_position: torch.Tensor,
+    batch_size: int,
+) -> torch.Tensor:
+    """A causal mask with padding (texts, 1, queries, keys): 0 where a query sees a key, and `min_dtype` elsewhere.
+
+    The arguments are those of `prepare_4d_causal_attention_mask_with_cache_position`, with a device.
+    """
+    position = cache_position.to(device)
+    return _masked(attention_mask, target_length, dtype, position, batch_size, None, min_dtype)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -183,7 +219,13 @@ def _converter() -> Any:
 
 
 def _masked(
-    attention_mask: Any, keys: int, dtype: torch.dtype, cache_position: torch.Tensor, texts: int, window: Optional[int]
+    attention_mask: Any,
+    keys: int,
+    dtype: torch.dtype,
+    cache_position: torch.Tensor,
+    texts: int,
+    window: Optional[int],
+    lowest: Optional[float] = None,
 ) -> Any:
     import torch
 
@@ -198,4 +240,4 @@ def _masked(
         padding = attention_mask[:, None, None, :keys].to(hidden.device) == 0
         hidden = hidden | torch.nn.functional.pad(padding, (0, keys - padding.shape[-1]))
     mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device)
-    return mask.masked_fill(hidden, attention_masks._lowest(dtype))
+    return mask.masked_fill(hidden, attention_masks._lowest(dtype) if lowest is None else lowest)

@@ -14,6 +14,7 @@ from typing import Any, Callable
 
 from hotfix import asking
 from hotfix._support.memo import weakly
+from hotfix.patching import scope
 
 _NAME = "prepare_inputs_for_generation"
 _MISSING = object()
@@ -106,7 +107,7 @@ def reaches_forward(model: Any) -> bool:
 
 def is_of_the_library(function: Any) -> bool:
     """Whether a function, or a method, was written in transformers."""
-    return str(getattr(function, "__module__", "")).startswith("transformers.")
+    return scope.was_written_in("transformers", function)
 
 
 def takes(function: Any, name: str) -> bool:

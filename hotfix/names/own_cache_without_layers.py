@@ -17,6 +17,7 @@ import ast
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 from hotfix.pattern import occurs
 
 FIX = Fix(
@@ -52,7 +53,7 @@ def without_layers(original: Any) -> Any:
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         kind = type(self)
-        if args or kwargs or str(getattr(kind.update, "__module__", "")).startswith("transformers."):
+        if args or kwargs or scope.was_written_in("transformers", kind.update):
             original(self, *args, **kwargs)
             return
         vars(self).update({**_LIKE_AN_INTERFACE, "layers": [], _MARK: True})

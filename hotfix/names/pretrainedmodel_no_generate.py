@@ -32,7 +32,7 @@ from typing import Any, Callable, Optional
 from hotfix.fix import Fix
 from hotfix.names import tuple_model_given_a_cache as of_tuples
 from hotfix.names import v5_older_prepare_inputs as of_older
-from hotfix.patching import asked
+from hotfix.patching import asked, scope
 
 FIX = Fix(
     title="AttributeError: 'InternLM2ForCausalLM' object has no attribute 'generate'",
@@ -210,7 +210,7 @@ _CHANGED: weakref.WeakSet[type] = weakref.WeakSet()
 def _is_foreign(cls: type) -> bool:
     """Whether a class has a ``prepare_inputs_for_generation`` that was not written in transformers."""
     method = getattr(cls, "prepare_inputs_for_generation", None)
-    return method is not None and not str(getattr(method, "__module__", "")).startswith("transformers.")
+    return method is not None and not scope.was_written_in("transformers", method)
 
 
 @cache

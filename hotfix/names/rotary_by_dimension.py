@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 from hotfix.pattern import occurs
 
 FIX = Fix(
@@ -90,7 +91,7 @@ def makes_its_table(embedding: Any) -> bool:
         embedding: the rotary embedding.
     """
     method = getattr(type(embedding), "_set_cos_sin_cache", None)
-    return method is not None and not str(getattr(method, "__module__", "")).startswith("transformers.")
+    return method is not None and not scope.was_written_in("transformers", method)
 
 
 def _as_in_4(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:

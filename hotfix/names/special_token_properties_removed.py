@@ -52,7 +52,7 @@ class Token(asked.Restored):
         if instance is None:
             return self.answer(None, owner, frame)
         for kind in self._later(owner):
-            if self.name in vars(kind):
+            if self.name in vars(kind):  # the release has no class with it: whatever is there is the program's
                 value = getattr(super(anchor, instance), self.name)
                 if value is not None or not getattr(kind, "_is_protocol", False):
                     return value
@@ -72,7 +72,7 @@ class Token(asked.Restored):
         """The classes after the library's in the method resolution order of a tokenizer's class."""
         if owner not in self._foreign:
             later = owner.__mro__[owner.__mro__.index(self.anchor or object) + 1 : -1]
-            self._foreign[owner] = tuple(kind for kind in later if not _is_known(kind.__module__))
+            self._foreign[owner] = tuple(later)
         return self._foreign[owner]
 
 

@@ -209,4 +209,4 @@ def _is_seen(root: Any, kind: type, further: Any) -> bool:
 
 
 def _is_of_a_library(function: Any) -> bool:
-    return str(getattr(function, "__module__", "")).partition(".")[0] in ("torch", "transformers")
+    return any(scope.was_written_in(package, function) for package in ("torch", "transformers"))

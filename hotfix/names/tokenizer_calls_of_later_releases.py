@@ -15,6 +15,7 @@ import ast
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 _NO_ID = "TypeError: argument 'ids': 'list' object cannot be interpreted as an integer"
 _NO_INTEGER = "TypeError: int() argument must be a string, a bytes-like object or a …number, not 'list'"
@@ -38,7 +39,8 @@ def batches_as_well(original: Callable[..., str]) -> Callable[..., Any]:
     def decode(self: Any, token_ids: Any, *args: Any, **kwargs: Any) -> Any:
         rows = token_ids.tolist() if hasattr(token_ids, "tolist") else token_ids
         is_batch = isinstance(rows, (list, tuple)) and rows and all(isinstance(row, (list, tuple)) for row in rows)
-        if is_batch and type(self).decode.__module__ == _BASE:  # an override would get a list from super()
+        own = type(self).decode  # an override would get a list from super()
+        if is_batch and own.__module__ == _BASE and scope.was_written_in("transformers", own):
             return self.batch_decode(rows, *args, **kwargs)
         return original(self, token_ids, *args, **kwargs)
 

@@ -154,7 +154,7 @@ def _is_all_its_own(cls: Any) -> bool:
 
 
 def _is_of_the_library(function: Any) -> bool:
-    return str(function.__module__).startswith("transformers.")
+    return scope.was_written_in("transformers", function)
 
 
 def _knows_no_caches(cls: Any, of_its_own: bool = False) -> bool:

@@ -19,6 +19,7 @@ import inspect
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="generate() passes the positions of all tokens to remote code, and the second step does not match the cache",
@@ -41,7 +42,7 @@ FIX.edits(
 def cuts_positions(model: Any) -> bool:
     """Whether a model cuts positions that it gets to those of the tokens of a step."""
     method = type(model).prepare_inputs_for_generation
-    if str(method.__module__).startswith("transformers."):
+    if scope.was_written_in("transformers", method):
         return True
     code = getattr(inspect.unwrap(method), "__code__", None)
     if code is None or "super" in code.co_names:

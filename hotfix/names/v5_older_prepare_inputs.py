@@ -116,7 +116,7 @@ def is_broken(function: ast.FunctionDef) -> bool:
 def _code(cls: Any, name: str) -> Any:
     """The code of a method that was not written in transformers, or None."""
     method = getattr(cls, name, None)
-    if method is None or str(getattr(method, "__module__", "transformers.")).startswith("transformers."):
+    if method is None or not hasattr(method, "__module__") or scope.was_written_in("transformers", method):
         return None
     return getattr(inspect.unwrap(method), "__code__", None)
 

@@ -126,6 +126,15 @@ def is_class_of(fix: str, thing: Any, library: str = "transformers") -> bool:
     return leave_alone(fix, f"{type(thing).__qualname__} is your own class")
 
 
+def was_written_in(package: str, thing: Any) -> bool:
+    """Whether a function, method or class was written in a package.
+
+    ``functools.wraps`` copies ``__module__``: a function of the program's that replaces one of the library may have its
+    name and its module. So its code has to be of the package as well.
+    """
+    return _root(getattr(thing, "__module__", "")) == package and not _foreign(thing, package)
+
+
 def _foreign(thing: Any, library: str) -> str:
     """Why a function, method or class is not the library's own; empty if it is."""
     if thing is None:

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 from hotfix.patching.asked import is_compiling
 
 FIX = Fix(
@@ -63,7 +64,10 @@ def is_for_the_library() -> bool:
         return True
     packs = getattr(module, "LlavaOnevisionForConditionalGeneration", None)
     functions = getattr(module, "unpad_image", None), getattr(packs, "pack_image_features", None)
-    return all(getattr(function, "__module__", None) == module.__name__ for function in functions)
+    return all(
+        getattr(function, "__module__", None) == module.__name__ and scope.was_written_in("transformers", function)
+        for function in functions
+    )
 
 
 def is_expanded() -> bool:

@@ -138,6 +138,12 @@ def micro_batches(trainer: Any) -> int:
         return steps
 
 
+def is_librarys_smoother(fix: str, trainer: Any) -> bool:
+    """Whether the label smoother of a Trainer has the library's class and formula."""
+    smoother = trainer.label_smoother
+    return scope.is_class_of(fix, smoother) and scope.is_own(fix, smoother, "__call__")
+
+
 def model_of(trainer: Any) -> Any:
     """The model of a Trainer without the wrappers of Accelerate, PEFT and `torch.compile`."""
     model = trainer.accelerator.unwrap_model(trainer.model)
@@ -158,7 +164,7 @@ def _kind_by_participants(fix: str, trainer: Any, number: Any) -> str:
         scope.leave_alone(fix, "compute_loss_func is your own")
         return UNKNOWN
     if trainer.label_smoother is not None and number is not None:
-        return MEAN if scope.is_class_of(fix, trainer.label_smoother) else UNKNOWN
+        return MEAN if is_librarys_smoother(fix, trainer) else UNKNOWN
     model = model_of(trainer)
     kind: Any = type(model)
     hooks = [*getattr(model, "_forward_hooks", {}).values(), *getattr(model, "_forward_pre_hooks", {}).values()]

@@ -23,9 +23,7 @@ def method_of(trainer: Any, name: str) -> Any:
 
 def is_override(method: Any) -> bool:
     """Whether a bound method of a Trainer was not written in transformers; None counts as the library's."""
-    if method is None:
-        return False
-    return not str(getattr(method, "__module__", "")).startswith("transformers.")
+    return method is not None and not scope.was_written_in("transformers", method)
 
 
 def takes(method: Any, positional: int = 0, name: str = "") -> bool:

@@ -91,7 +91,7 @@ def _divides_nobody(trainer: Any, loss: Any, labels: Any, number: Any, shift_lab
         return False
     if not shift_labels and labels.ndim > 1 and _counts_moved_labels(trainer):
         return False
-    if not scope.is_class_of(FIX.id, trainer.label_smoother) or not _loss_path._is_as_counted(FIX.id, trainer):
+    if not _loss_path.is_librarys_smoother(FIX.id, trainer) or not _loss_path._is_as_counted(FIX.id, trainer):
         return False
     return _passed_on.is_library_path(FIX.id, trainer, "training_step") and (
         _loss_path.is_mean(FIX.id, trainer, loss, number)
@@ -128,7 +128,7 @@ def _by_number(smoother: Any, outputs: Any, labels: Any, number: Any, shift_labe
     logits = outputs["logits"] if isinstance(outputs, dict) else outputs[0]
     if shift_labels:
         logits, labels = logits[..., :-1, :].contiguous(), labels[..., 1:].contiguous()
-    costs = -torch.log_softmax(logits, dim=-1)
+    costs = -torch.nn.functional.log_softmax(logits, dim=-1)
     wanted = labels if labels.ndim == costs.ndim else labels[..., None]
     is_ignored = wanted == smoother.ignore_index
     of_labels = costs.gather(-1, wanted.clamp(min=0)).masked_fill(is_ignored, 0.0)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 from hotfix.training import _old_overrides
 
 _NAME = "_rotate_checkpoints"
@@ -41,7 +42,7 @@ def is_ignored(trainer: Any) -> bool:
     from transformers import trainer as module
 
     limit = trainer.args.save_total_limit
-    if limit is None or limit <= 0 or not module.rotate_checkpoints.__module__.startswith("transformers."):
+    if limit is None or limit <= 0 or not scope.was_written_in("transformers", module.rotate_checkpoints):
         return False
     method = _old_overrides.method_of(trainer, _NAME)
     if not _old_overrides.is_override(method) or _old_overrides.is_used_otherwise(FIX.id, trainer, _NAME):

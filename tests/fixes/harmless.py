@@ -26,6 +26,7 @@ from hotfix.proofs.models import (
     lfm2vl_layernorm_though_off,
     mask_of_the_step_alone,
     qwenvl_v5_stale_rope_deltas_forward,
+    qwenvl_v5_token_types_left_out,
     v5_model_max_length_extended,
 )
 from hotfix.proofs.names import (
@@ -427,6 +428,18 @@ def the_next_token_after_an_image(testbed: Any, target: Any) -> dict[str, Any]:
     cache = SimpleNamespace(get_seq_length=lambda *args: 14)
     ids = testbed.randint(1, 50, 1, 1, seed=1)
     return {"next": qwenvl_v5_stale_rope_deltas_forward._positions(model, ids, past_key_values=cache)}
+
+
+@of("qwenvl-v5-token-types-left-out")
+def with_types_and_without_pictures(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+
+    model = _positions_of_5_2.without_weights(testbed, zoo.class_of(target))
+    grid, parts = torch.tensor([[1, 4, 6]]), [[zoo.QWEN_IMAGE] * 6]
+    positions = qwenvl_v5_token_types_left_out._positions
+    made = {"given": positions(model, target, parts, types=True, image_grid_thw=grid)}
+    model.rope_deltas = None
+    return {**made, "text": positions(model, target, [])}
 
 
 # -- what a model is made of -------------------------------------------------------------------------------------------

@@ -111,6 +111,7 @@ NO_MODEL = {
     "qwen25vl-v5-temporal-position-collapse",
     "qwen3vl-v5-video-stopiteration",
     "qwenvl-v5-stale-rope-deltas-forward",
+    "qwenvl-v5-token-types-left-out",
     "remote-pad-without-padding-side",
     "rope-scaling-type-removed",
     "rotary-applied-with-positions",

@@ -118,6 +118,7 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         PICTURES,
         {
             "qwenvl-v5-stale-rope-deltas-forward": _model("qwen2_vl", "Qwen2VLModel.compute_3d_position_ids"),
+            "qwenvl-v5-token-types-left-out": _model("qwen2_5_vl", "Qwen2_5_VLModel.compute_3d_position_ids"),
             "qwen2vl-image-size-mutation": _qwen2_vl("Qwen2VLImageProcessorFast.__init__"),
             "qwen2vl-max-pixels-ignored": _qwen2_vl("Qwen2VLImageProcessorFast._further_process_kwargs"),
             "v5-debertav2-no-special-tokens": (

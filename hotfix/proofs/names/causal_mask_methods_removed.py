@@ -10,16 +10,21 @@ import torch
 from hotfix.names.causal_mask_methods_removed import FIX
 from hotfix.proofs.testbed import Target, Testbed
 
+_FUNCTIONS = [target.key for target in FIX.targets if "." not in target.qualname]
+
 
 @FIX.case(
-    raises="AttributeError: 'Own' object has no attribute '_(update_causal_mask|prepare_4d_causal_attention_mask)",
+    raises="AttributeError: 'Own' object has no attribute '_(update_causal_mask|prepare_4d_causal_attention_mask)"
+    "|ImportError: cannot import name '_prepare_4d_causal_attention_mask_with_cache_position'",
     packages={"flash-attn": None},
-    oracles={"*": "4.52.4"},
+    oracles={"*": "4.52.4", **dict.fromkeys(_FUNCTIONS, "4.45.2")},
 )
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The masks of a subclass for texts with and without padding, for a cache, and for a sliding window."""
     module = import_module(target.module)
     owner, _, method = target.qualname.partition(".")
+    if not method:
+        return _imported(testbed, target)
     masks: dict[str, torch.Tensor] = {}
     for how in ("eager", "sdpa"):
         for window in (None, 4):
@@ -29,6 +34,25 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             else:
                 masks[f"{how} {window}"] = _prepared(model, testbed)
     return masks
+
+
+def _imported(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
+    scope: dict[str, Any] = {}
+    exec(f"from {target.module} import {target.qualname} as prepare", scope)
+    padding = torch.ones(2, 5, dtype=torch.long, device=testbed.device)
+    padding[1, :3] = 0
+    facts = {"dtype": torch.float32, "device": torch.device(testbed.device), "min_dtype": -5.0, "batch_size": 2}
+    return {
+        f"{name} {queries}": scope["prepare"](
+            mask,
+            sequence_length=queries,
+            target_length=7,
+            cache_position=torch.arange(1, 1 + queries, device=testbed.device),
+            **facts,
+        )
+        for name, mask in (("none", None), ("padded", padding), ("made", torch.zeros(2, 1, 4, 7)))
+        for queries in (1, 4)
+    }
 
 
 def _model(module: Any, owner: str, how: str, window: Optional[int]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from hotfix.proofs import zoo
 from hotfix.proofs.models import qwen25vl_v5_temporal_position_collapse
 from hotfix.proofs.models import qwenvl_v5_stale_rope_deltas_forward as stale
+from hotfix.proofs.models import qwenvl_v5_token_types_left_out as left_out
 from hotfix.proofs.models._positions import without_weights
 from tools.studies.draws import Draw, Tensors, batch, of
 
@@ -135,3 +136,20 @@ def after_an_image(draw: Draw) -> Tensors:
         embeddings = draw.testbed.randn(*ids.shape, 8, seed=draw.seed)
         return {"positions": stale._positions(model, None, inputs_embeds=embeddings, **given)}
     return {"positions": stale._positions(model, ids, **given)}
+
+
+@of("qwenvl-v5-token-types-left-out")
+def a_text_with_pictures(draw: Draw) -> Tensors:
+    """A text with none to two pictures of two tokens or more, or videos, with and without the types of its tokens."""
+    import torch
+
+    model = without_weights(draw.testbed, zoo.class_of(draw.target))
+    token, sizes = draw.of("what", (zoo.QWEN_IMAGE, "image_grid_thw"), (zoo.QWEN_VIDEO, "video_grid_thw"))
+    grids = [
+        [1, 2 * draw.number("rows", 1, 3), 2 * draw.number("columns", 2, 4)]
+        for _ in range(draw.number("pictures", 0, 2))
+    ]
+    parts = [[token] * (rows * columns // 4) for _, rows, columns in grids]
+    given = {sizes: torch.tensor(grids)} if grids else {}
+    types = draw.of("types", False, False, True)
+    return {"positions": left_out._positions(model, draw.target, parts, types=types, **given)}
