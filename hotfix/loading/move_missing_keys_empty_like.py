@@ -2,18 +2,18 @@
 
 Symptom   Silent. After ``from_pretrained``, a model of remote code or of a class of your own has rotary frequencies (or
           other buffers with ``persistent=False``) of 1e-45, NaN or other uninitialized memory; logits are NaN or subtly
-          wrong.
+          wrong. So has a model of the library in which a module of your own was put in place of one of its own.
 Cause     Models are built on the meta device, where nothing is computed. Buffers that no checkpoint has are allocated
           afterwards, and get values only from ``_init_weights``, as in the library's own models.
 Releases  5.0.0 and later
-Upstream  transformers#45902, transformers#48892, transformers#48932; not changed: custom models should set such
-          buffers in ``_init_weights``
+Upstream  transformers#45902, transformers#48892, transformers#48932, unsloth#4112; not changed: custom models should
+          set such buffers in ``_init_weights``
 Here      Such buffers are marked before ``_init_weights`` runs. If it leaves a mark as it is, nothing has set this
           buffer: the model is built once more, with its weights on the meta device and everything else as in 4.57, and
           the buffer gets the value from there. Left alone are buffers that ``_init_weights`` sets, models without such
-          buffers, the library's own models, FSDP, and a model that cannot be built in this way, whose constructor
-          gets more than plain data in addition to the configuration, since it may change that, too, or in which a
-          constructor writes to a global or to a class, or passes the module on, as to a registry.
+          buffers, the library's own modules, those of timm, FSDP, and a model that cannot be built in this way, whose
+          constructor gets more than plain data in addition to the configuration, since it may change that, too, or in
+          which a constructor writes to a global or to a class, or passes the module on, as to a registry.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ MARK = 0xA7
 FIX = Fix(
     title="Non-persistent buffers of custom models are random memory after from_pretrained",
     kind="silent",
-    upstream=("transformers#45902", "transformers#48892", "transformers#48932"),
-    everyone="only buffers of custom models to which nothing has given a value",
+    upstream=("transformers#45902", "transformers#48892", "transformers#48932", "unsloth#4112"),
+    everyone="only buffers of custom models and modules to which nothing has given a value",
     prefilter="is_deepspeed_zero3_enabled",
 )
 
@@ -74,6 +74,7 @@ def marks(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         without_memory = {name for name, buffer in self.named_buffers() if buffer.is_meta}
         result = original(self, *args, **kwargs)
+        without_memory.intersection_update(names_of_buffers(self))
         recipe.marked = [_Marked(name, buffer) for name, buffer in self.named_buffers() if name in without_memory]
         return result
 
@@ -129,10 +130,10 @@ class Recipe:
     @classmethod
     def of(cls, kind: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The recipe of a model that is about to be built; None if it is left alone."""
-        if is_of_the_library(kind) or import_module("transformers.modeling_utils").is_fsdp_enabled():
+        if import_module("transformers.modeling_utils").is_fsdp_enabled() or not _is_plain([*args, *kwargs.values()]):
             return None
-        if not _is_plain([*args, *kwargs.values()]):
-            return None
+        if is_of_the_library(kind):  # its constructor changes nothing, and few of these models have such modules
+            return cls(kind, config, args, kwargs)
         try:
             return cls(kind, *copy.deepcopy((config, args, kwargs)))
         except Exception:  # what cannot be copied is left alone
@@ -142,8 +143,10 @@ class Recipe:
         """Remember it, if the model has buffers without memory."""
         import torch
 
-        if any(buffer.is_meta for buffer in model.buffers()):
+        names = names_of_buffers(model)
+        if any(buffer.is_meta for name, buffer in model.named_buffers() if name in names):
             self.dtype = torch.get_default_dtype()
+            self.config = copy.deepcopy(self.config) if is_of_the_library(self.cls) else self.config
             _recipes[model] = self
 
     def fill(self, model: Any) -> None:
@@ -206,6 +209,20 @@ class _Marked:
         """Put back what the memory held."""
         if self.bytes is not None:
             self.bytes.copy_(self.before)
+
+
+def names_of_buffers(model: Any) -> set[str]:
+    """The buffers of a custom model; in a model of the library, those of modules of the program's."""
+    if not is_of_the_library(type(model)):
+        return {name for name, _ in model.named_buffers()}
+    own = [
+        (path, part) for path, part in model.named_modules() if type(part).__module__.partition(".")[0] not in _KNOWN
+    ]
+    return {f"{path}.{name}" for path, part in own for name, _ in part.named_buffers(recurse=False)}
+
+
+_KNOWN = ("timm", "torch", "transformers")
+"""Packages whose modules the library initializes."""
 
 
 def is_of_the_library(kind: type) -> bool:

@@ -1,5 +1,7 @@
 """A custom model with rotary frequencies and a mask as buffers, and one of the library, saved and loaded."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -31,7 +33,36 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     with TemporaryDirectory() as folder:
         small_llama(testbed).save_pretrained(folder)
         results["Llama"] = LlamaForCausalLM.from_pretrained(folder).to(testbed.device).eval()(ids).logits
+        with _a_module_replaced():
+            loaded = LlamaForCausalLM.from_pretrained(folder).to(testbed.device).eval()
+        results["replaced"] = loaded.model.rotary_emb.inv_freq
+        results["Llama, replaced"] = loaded(ids).logits
     return results
+
+
+@contextmanager
+def _a_module_replaced() -> Iterator[None]:
+    """As Unsloth replaces the rotary embedding of Llama."""
+    from transformers.models.llama import modeling_llama
+
+    before = modeling_llama.LlamaRotaryEmbedding
+
+    class Faster(torch.nn.Module):
+        def __init__(self, config: Any, device: Any = None) -> None:
+            super().__init__()
+            width = config.hidden_size // config.num_attention_heads
+            self.register_buffer("inv_freq", 1.0 / 500 ** (torch.arange(0, width, 2).float() / width), persistent=False)
+
+        def forward(self, x: torch.Tensor, position_ids: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            angles = position_ids[..., None].float() * self.inv_freq
+            angles = torch.cat((angles, angles), -1)
+            return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+
+    vars(modeling_llama)["LlamaRotaryEmbedding"] = Faster
+    try:
+        yield
+    finally:
+        vars(modeling_llama)["LlamaRotaryEmbedding"] = before
 
 
 def _custom() -> Any:

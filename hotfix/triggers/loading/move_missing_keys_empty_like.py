@@ -1,15 +1,15 @@
-"""A buffer of a custom model that no file has, and of which its ``_init_weights`` does not know."""
+"""A buffer of a custom model or module that no file has, and of which ``_init_weights`` does not know."""
 
 from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.loading.move_missing_keys_empty_like import MODEL, is_of_the_library
+from hotfix.loading.move_missing_keys_empty_like import MODEL, names_of_buffers
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
     "move-missing-keys-empty-like",
-    when="a model from outside of the library is loaded, whose constructor computes a buffer that is not saved",
+    when="the constructor of a model or of a module outside of the library computes a buffer that is not saved",
     wrong="the buffer is what the memory held before",
     while_repaired=False,  # the function is wrapped then
 )
@@ -19,9 +19,9 @@ TRIGGER = Trigger(
 def is_lost(call: Call) -> Optional[bool]:
     """``_init_weights`` of the class may set it; whether it does is unknown where it has the name of the buffer."""
     model = call.owner
-    if is_of_the_library(type(model)):
-        return False
-    names = [name.rpartition(".")[2] for name, buffer in model.named_non_persistent_buffers() if buffer.is_meta]
+    own = names_of_buffers(model)
+    lost = [name for name, buffer in model.named_non_persistent_buffers() if buffer.is_meta and name in own]
+    names = [name.rpartition(".")[2] for name in lost]
     if not names:
         return False
     code = getattr(type(model)._init_weights, "__code__", None)

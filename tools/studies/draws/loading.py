@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -102,10 +103,14 @@ def buffers(draw: Draw) -> Tensors:
     from transformers import LlamaForCausalLM
 
     cls: Any = move_missing_keys_empty_like._custom()
-    if draw.of("class", "own", "own", "own", "library") == "library":
-        with TemporaryDirectory() as folder:
-            zoo.small_llama(draw.testbed).save_pretrained(folder)
-            return dict(LlamaForCausalLM.from_pretrained(folder).named_buffers())
+    kind = draw.of("class", "own", "own", "own", "library", "module")
+    if kind != "own":
+        replaced = move_missing_keys_empty_like._a_module_replaced() if kind == "module" else nullcontext()
+        with TemporaryDirectory() as folder, replaced:
+            model = zoo.small_llama(draw.testbed)
+            model.save_pretrained(folder)
+            loaded, wanted = LlamaForCausalLM.from_pretrained(folder), dict(model.named_buffers())
+        return {name: torch.tensor(buffer.equal(wanted[name])) for name, buffer in loaded.named_buffers()}
     if draw.of("sets", "nothing", "nothing", "the buffers") == "the buffers":
 
         def _init_weights(self: Any, module: Any) -> None:
