@@ -16,6 +16,8 @@ def are_complete(config: Any, ids: Any, images: Any, videos: Any) -> bool:
     """
     if ids is None or ids.ndim != 2 or ids.is_floating_point() or (images is None and videos is None):
         return False
+    if any(each is not None and each.is_meta for each in (ids, images, videos)):
+        return False
     for token, grids in ((config.image_token_id, images), (config.video_token_id, videos)):
         stands = ids == token
         first = stands[:, :1].sum() + (stands[:, 1:] & ~stands[:, :-1]).sum()
