@@ -21,6 +21,7 @@ FIX = Fix(
     kind="crash",
     upstream=("transformers#27775",),
     fixed_in="4.40.0",
+    errors=("AttributeError: 'NoneType' object has no attribute 'shape'",),
     everyone="only without an end token, where the release raises: the new code tests it",
 )
 
