@@ -6,7 +6,8 @@ Symptom   ``RuntimeError: expected m1 and m2 to have the same dtype, but got: fl
 Cause     The mask of the shifted windows is made in float32, and so are the attention's weights once it is added.
 Releases  4.36.0 to 5.17.0
 Upstream  transformers#47743 (fixed in 5.18.0)
-Here      After the error, the mask gets the dtype of the layer's input. Bitwise equal to 5.18.0. Not while it is compiled.
+Here      After the error, the mask gets the dtype of the layer's input. Bitwise equal to 5.18.0. A compiled model is
+          not repaired.
 """
 
 from __future__ import annotations

@@ -6,12 +6,14 @@ Cause     ``_get_logits_processor`` returns the warpers as well.
 Releases  4.45.0 and later
 Upstream  jsonformer, sonar#826 (not put back)
 Here      The warpers of 4.44.2, made from the release's own classes. The device may be left out, as up to 4.41. A
-          setting that is None has the value that ``generate`` takes.
+          setting that is None has the value that ``generate`` takes. Classes do not get it: ``generate`` would not call
+          the function that a program puts in its place.
 """
 
 from __future__ import annotations
 
 import sys
+from types import MethodType
 from typing import Any, Callable
 
 from hotfix.fix import Fix
@@ -36,7 +38,23 @@ _WARPERS: dict[str, tuple[str, Callable[[float], bool]]] = {
 """The class for each setting, and the values that have an effect, in the order of their use."""
 
 
-@FIX.adds(("transformers.generation.utils:GenerationMixin._get_logits_warper", ">=4.45.0"))
+@FIX.adds_made(("transformers.generation.utils:GenerationMixin._get_logits_warper", ">=4.45.0"))
+def of_instances(module: Any) -> Any:
+    """The method, for models alone.
+
+    A program that reads it from the class wants to put a function of its own around it, which ``generate`` would not
+    call.
+    """
+
+    class Method:
+        def __get__(self, model: Any, kind: Any) -> Any:
+            if model is None:
+                raise AttributeError(f"type object {kind.__name__!r} has no attribute '_get_logits_warper'")
+            return MethodType(_get_logits_warper, model)
+
+    return Method()
+
+
 def _get_logits_warper(self: Any, generation_config: Any, device: Any = None) -> Any:
     """The warpers of the scores that sampling with a configuration uses.
 

@@ -77,7 +77,7 @@ NOT_COMPILED = {
         "not repaired in a compiled model: the handlers of the program cannot be traced",
     ),
     "clip-tower-attributes-removed": AN_ATTRIBUTE,
-    "maskformer-swin-mask-dtype": "torch cannot trace the error of an operator, so it is not repaired in a compiled model",
+    "maskformer-swin-mask-dtype": "not repaired in a compiled model: torch cannot trace the error",
     "trainer-own-optimizer-ignored": "weights after four steps at a large rate, in which rounding grows",
     "v5-past-given-to-forward": "a compiled Bark of 5.3.0 has a wrong mask behind any cache",
     "var-attention-dtype": "torch cannot trace the backward pass of xformers; tests/fixes/models/test_var.py",
