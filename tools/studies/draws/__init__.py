@@ -20,6 +20,7 @@ PARTS = ("attention", "loading", "models", "positions", "training", "processing"
 _NO_CONDITION = "there is no condition"
 _OVERRIDE = "an override decides, and its proof has several"
 CANNOT = {
+    "assistant-mask-of-a-cut-answer": _NO_CONDITION,
     "gemma3-two-layouts-into-base": _NO_CONDITION,
     "generate-encoder-mask-dropped": "no draws are written yet; its proof compares padded rows with the rows alone",
     "mxfp4-swiglu-limit": _NO_CONDITION,
