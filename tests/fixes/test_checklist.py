@@ -95,6 +95,7 @@ NO_MODEL = {
     "detached-values-of-other-types",
     "dtype-argument-missing",
     "dynamic-module-dot-in-folder",
+    "early-initialization-of-linear-layers",
     "extended-mask-device-by-position",
     "fa2-varlen-kwargs-ignored",
     "flex-block-mask-batch",
