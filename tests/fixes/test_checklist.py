@@ -65,6 +65,7 @@ NOT_CHECKPOINTED = {
     "past-of-decoders-given-to-forward": NO_CACHE,
     "v5-past-given-to-forward": NO_CACHE,
     "var-attention-dtype": "VAR has no layers that can be checkpointed",
+    "whisper-longform-token-timestamps": NO_CACHE,
     "whisper-own-forced-ids-refused": NO_CACHE,
 }
 NOT_COMPILED = {
