@@ -14,9 +14,11 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The masks of one text and of three, by where they are cut."""
     tokenizer = speaking("Metaspace")
     mask = partial(mask_of, tokenizer)
-    one, two = conversation("b c d"), conversation("b", "c a d b")
-    results = {"whole": mask(one), "batch": mask([one, two, two[:2]], padding=True)}
+    short, long = conversation("b c d"), conversation("b", "c a d b")
+    results = {"whole": mask(short), "batch": mask([short, long, long[:2]], padding=True)}
     for length in (3, 6, 7, 10, 14):
-        results[f"cut after {length}"] = mask(two, truncation=True, max_length=length)
-        results[f"batch cut after {length}"] = mask([two, one, two], truncation=True, max_length=length, padding=True)
+        results[f"cut after {length}"] = mask(long, truncation=True, max_length=length)
+        results[f"batch cut after {length}"] = mask(
+            [long, short, long], truncation=True, max_length=length, padding=True
+        )
     return results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from hotfix.loading.move_missing_keys_empty_like import MODEL, names_of_buffers
+from hotfix.loading.move_missing_keys_empty_like import MODEL, is_of_the_library, names_of_buffers
 from hotfix.trigger import Call, Trigger
 
 TRIGGER = Trigger(
@@ -24,6 +24,9 @@ def is_lost(call: Call) -> Optional[bool]:
     names = [name.rpartition(".")[2] for name in lost]
     if not names:
         return False
+    if is_of_the_library(type(model)):  # it sets the frequencies of what looks like its own rotary embeddings
+        owners = [model.get_submodule(name.rpartition(".")[0]) for name in lost]
+        return None if any(hasattr(owner, "original_inv_freq") for owner in owners) else True
     code = getattr(type(model)._init_weights, "__code__", None)
     if code is None or set(names) <= {*code.co_names, *code.co_consts}:
         return None
