@@ -1,8 +1,8 @@
 """The Swin backbone of MaskFormer cannot run in half precision.
 
-Symptom   ``RuntimeError: expected m1 and m2 to have the same dtype, but got: float != c10::BFloat16`` in
-          ``MaskFormerSwinModel``, ``MaskFormerSwinBackbone`` and MaskFormer on top of them, after
-          ``.to(torch.bfloat16)`` or ``dtype=torch.float16``. Under autocast they run.
+Symptom   ``torch.matmul`` raises a RuntimeError about float32 and half precision in ``MaskFormerSwinModel``,
+          ``MaskFormerSwinBackbone`` and MaskFormer on top of them, after ``.to(torch.bfloat16)`` or with
+          ``dtype=torch.float16``. Under autocast they run.
 Cause     The mask of the shifted windows is made in float32, and so are the attention's weights once it is added.
 Releases  4.36.0 to 5.17.0
 Upstream  transformers#47743 (fixed in 5.18.0)

@@ -25,7 +25,11 @@ FIX = Fix(
     kind="removed-api",
     upstream=("h2ogpt#1917",),
     group="removed-names",
-    errors=tuple(f"AttributeError: … has no attribute {name}…" for name in (*TOKENS, SEVERAL)),
+    errors=tuple(
+        f"AttributeError: {owner} has no attribute {name}"
+        for name in (*TOKENS, SEVERAL)
+        for owner, name in (("…", name), ("'…' object", f"'{name}'"))
+    ),
 )
 
 _read: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # a tokenizer may have no hash
