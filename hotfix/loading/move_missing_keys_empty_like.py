@@ -146,7 +146,10 @@ class Recipe:
         names = names_of_buffers(model)
         if any(buffer.is_meta for name, buffer in model.named_buffers() if name in names):
             self.dtype = torch.get_default_dtype()
-            self.config = copy.deepcopy(self.config) if is_of_the_library(self.cls) else self.config
+            try:
+                self.config = copy.deepcopy(self.config) if is_of_the_library(self.cls) else self.config
+            except Exception as _hotfix_error:  # a module of the program's has put something into it
+                return
             _recipes[model] = self
 
     def fill(self, model: Any) -> None:
