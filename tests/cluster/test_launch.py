@@ -13,6 +13,8 @@ from hotfix.commands import launch
 from tests.cluster import environments, toy
 from tests.cluster.environments import RELEASES
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 LOADED = "import sys; print(any(getattr(one, 'is_hotfix', False) for one in sys.meta_path))"
 
 

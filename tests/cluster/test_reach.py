@@ -12,6 +12,8 @@ import pytest
 from tests.cluster import environments, reach, toy
 from tests.cluster.environments import ROOT
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 FIRST = "import hotfix.auto\n"
 
 MULTIPROCESSING = """

@@ -17,6 +17,8 @@ from hotfix.engine.catalogue import Catalogue
 from tests.commands.cli_runs import ESCAPE, ROOT, hotfix, stack
 from tests.facts import lacking
 
+pytestmark = pytest.mark.drawn(2)  # a process for each case
+
 ROTARY, PADDING = "flash-rotary-dtype", "fa2-right-padding-check"
 FIRST = ("4.49.0", "2.7.4.post1")
 

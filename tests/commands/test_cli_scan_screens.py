@@ -9,6 +9,8 @@ from tests.commands.cli_runs import hotfix
 from tests.facts import lacking
 from tools import transcripts
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 LINES = 40
 
 

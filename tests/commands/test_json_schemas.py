@@ -12,6 +12,8 @@ from hotfix.reports.report import Report
 from tests.commands.cli_runs import ROOT, hotfix
 from tests.commands.schemas import SCHEMAS, check
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 ROTARY = "flash-rotary-dtype"
 PINS = ROOT / "tests" / "commands" / "pins"
 VERSIONS = ROOT / "hotfix" / "versions"

@@ -19,6 +19,8 @@ from tests.facts import lacking
 
 from .limited import hotfix, in_this_process, require
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 SECRET = "from transformers import AdamW, s3cr3t\n"
 WANTED = "from transformers import AdamW\n"
 

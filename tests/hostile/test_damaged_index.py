@@ -21,6 +21,8 @@ from tests.engine.conftest import ROOT
 
 from .conftest import World
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 RUN = "import hotfix.auto, transformers.toy as toy\nprint('step 0', toy.scale(5))\n"
 DAMAGE = {
     "without the line of a module": ('  "transformers.toy": ["toy-scale"]', ""),

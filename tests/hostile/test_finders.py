@@ -21,6 +21,8 @@ from tests.engine.conftest import ROOT
 
 from .conftest import FIX, TOY, World
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 STATES = "import hotfix\nprint([(one.verdict.value, one.state.value, one.late) for one in hotfix.report()])\n"
 LATE = "[('broken', 'applied', True)]\n"
 INSISTENT = ({"HOTFIX_STRICT": "1"}, {"HOTFIX_REQUIRE": "toy-scale"})

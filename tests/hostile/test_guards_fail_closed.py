@@ -12,6 +12,8 @@ import pytest
 
 from .conftest import FIX, TOY, World
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 INSISTENT = {"HOTFIX_STRICT": "1", "HOTFIX_REQUIRE": "toy-scale"}
 LOOK = "import hotfix\nhotfix.digest()\n"
 STEP = "print('step 0', toy.scale(5))\n"

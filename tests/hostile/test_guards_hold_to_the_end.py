@@ -25,6 +25,8 @@ from tests.facts import lacking
 from .conftest import World
 from .test_guards_past_finders import GUARDS, OWN, RUN, guard_of
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 ARM = "import hotfix.auto\n"
 PAST = OWN + RUN
 FRESH = """

@@ -22,6 +22,8 @@ from tools.testbed import overlay
 
 from .conftest import FIX, TOY, World
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 DIGEST = "import hotfix.auto, hotfix, transformers.toy\nprint(hotfix.digest())\n"
 GUARDS = ("HOTFIX_STRICT", "HOTFIX_REQUIRE", "HOTFIX_PIN")
 RUN = "import transformers.toy as toy\nprint('step 0', toy.scale(5), flush=True)\n"

@@ -29,6 +29,8 @@ from tests.commands.cli_runs import ROOT
 from tests.engine.conftest import FIX, TOY, World
 from tests.facts import lacking
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 IMPORT = "import hotfix.auto\nimport transformers.toy as toy\nprint(toy.scale(5))\n"
 STATUS = "from hotfix.commands.main import main\nimport sys\nsys.exit(main({words!r}))\n"
 

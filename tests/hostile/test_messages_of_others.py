@@ -13,6 +13,8 @@ from hotfix.commands.explain import messages
 
 from .limited import hotfix, require
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 LINE = "AssertionError: Input and cos/sin must have the same dtype, got torch.float32 and torch.bfloat16"
 FRAMES = "".join(
     f'  File "/opt/transformers/models/qwen2/modeling_qwen2.py", line {number}, in forward\n    return self(x)\n'

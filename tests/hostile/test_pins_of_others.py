@@ -18,6 +18,8 @@ import pytest
 
 from tests.commands.cli_runs import ROOT, hotfix
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 SECRET = "s3cr3t:$6$abcdef:19000:0:99999:7:::"
 SECONDS = 60  # of processor time, a limit far above normal use: the attacks took minutes, or did not end
 MEMORY = 1024 * 1024 * 1024

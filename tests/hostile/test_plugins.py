@@ -21,6 +21,8 @@ from tests.facts import lacking
 
 from .conftest import FIX, World
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 ENTRY = "[hotfix.fixes]\nfixes = planted:FIXES\n"
 RUN = "import hotfix.auto, transformers.toy as toy\nprint('step 0', toy.scale(5))\n"
 

@@ -31,6 +31,8 @@ from tests.cluster import environments, toy
 from tests.engine.conftest import ROOT, _site_packages
 from tools.testbed import overlay
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 SHOW = "import os, json; print(json.dumps({k: v for k, v in os.environ.items() if k.startswith('HOTFIX')}))"
 
 

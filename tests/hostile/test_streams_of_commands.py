@@ -17,6 +17,8 @@ import pytest
 
 from tests.facts import lacking
 
+pytestmark = pytest.mark.drawn(4)  # a process for each case
+
 CLOSED = {"stdout": ">&-", "stderr": "2>&-", "both": ">&- 2>&-", "all": "<&- >&- 2>&-"}
 WORDS = [["list"], ["--version"], ["explain", "opt-double-scaling"], ["config"], ["scan", "requirements.txt"]]
 

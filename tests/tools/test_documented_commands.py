@@ -101,7 +101,7 @@ def _shape(line: str) -> str:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.name, marks=() if page == ROOT / "README.md" else pytest.mark.drawn(2))
+        pytest.param(page, id=page.name, marks=() if page == ROOT / "README.md" else pytest.mark.drawn(1))
         for page in WITH_COMMANDS
     ],
 )

@@ -70,7 +70,7 @@ STILL_END = {
 }
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(1, "lines")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("release", ["4.57.6", "5.0.0", "5.23.0"])
 def test_what_runs_stays_and_most_of_the_rest_runs(release, tmp_path):

@@ -123,7 +123,7 @@ STILL_END = {
 }
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(1, "lines")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("release", ["4.44.2", "4.49.0", "4.53.3", "4.57.6"])
 def test_what_runs_stays_and_much_of_the_rest_runs(release, tmp_path):
