@@ -70,8 +70,10 @@ def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
 
     Until then the writes take place: they draw random numbers, and later lines read them. Only what is written to is
     copied. A tensor that was given the memory of another loaded one keeps it, and so does one that was only cast.
+    Nothing is undone if a loaded tensor was read and one that was not loaded has changed: the values may have moved.
     """
     loaded = [(tensor, tensor.data) for tensor in tensors if _was_loaded(tensor)]
+    missing = [(tensor, _memory(tensor)) for tensor in tensors if not _was_loaded(tensor)]
     if not loaded:
         yield
         return
@@ -81,6 +83,7 @@ def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
     for _, data in loaded:
         places.setdefault(_memory(data), []).append(data)
     copies: dict[Any, list[torch.Tensor]] = {}
+    read, written = set(), set()
 
     class Copying(TorchDispatchMode):  # type: ignore[misc]  # torch is not there where types are read
         """Before the first operation that writes into loaded memory, its tensors are copied."""
@@ -89,16 +92,20 @@ def kept(tensors: list[torch.Tensor]) -> Iterator[None]:
             parameters = func._schema.arguments
             given = dict(zip((parameter.name for parameter in parameters), args), **(kwargs or {}))
             for parameter in parameters:
+                argument = given.get(parameter.name)
+                memories = {*map(_memory, argument if isinstance(argument, (list, tuple)) else (argument,))}
                 if parameter.alias_info and parameter.alias_info.is_write:
-                    written = given.get(parameter.name)
-                    for tensor in written if isinstance(written, (list, tuple)) else (written,):
-                        memory = _memory(tensor)
-                        if memory in places and memory not in copies:
-                            copies[memory] = [data.clone() for data in places[memory]]
+                    written.update(memories)
+                    for memory in memories & places.keys() - copies.keys():
+                        copies[memory] = [data.clone() for data in places[memory]]
+                elif parameter.alias_info is None:  # otherwise it makes a view
+                    read.update(memories)
             return func(*args, **(kwargs or {}))
 
     with Copying():
         yield
+    if read & places.keys() and any(memory in written or _memory(tensor) != memory for tensor, memory in missing):
+        return
     for memory, before in copies.items():
         for data, copy in zip(places[memory], before):
             data.copy_(copy)

@@ -12,9 +12,9 @@ Upstream  vllm#19054, Qwen3-VL#1763, sglang#19850 (each reads the older layout; 
 Here      A name that the model lacks is replaced by one of the model's names, if exactly one of the known changes leads
           to it and the file does not have it. A part of a model changes as a whole: if the file has names of this
           release for it, or less than half of it, nothing changes. Models that are neither of nor derived from a model
-          class of the library stay as they are, and so do modules to which a subclass gives another shape. Only names
-          change, file by file; no tensor is copied. Before 4.50.0 nothing changes if layers are offloaded to disk. All
-          weights are those of the file.
+          class of the library stay as they are, and so do modules to which a subclass gives another shape, and names
+          that a ``key_mapping`` or a method of the program's has changed. Only names change, file by file; no tensor is
+          copied. Before 4.50.0 nothing changes if layers are offloaded to disk. All weights are those of the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from __future__ import annotations
 import ast
 import copy
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Callable, Optional
 
@@ -30,6 +30,7 @@ from hotfix import session
 from hotfix.fix import Fix
 from hotfix.loading._reading import carefully, is_of_the_library
 from hotfix.loading.weight_forms import candidates, renamed
+from hotfix.patching import scope
 from hotfix.pattern import occurs
 
 FIX = Fix(
@@ -64,10 +65,10 @@ def looks_names_up_as_they_are(first: ast.AST, *more: ast.AST) -> bool:
     (f"{MODULE}:PreTrainedModel._get_key_renaming_mapping", ">=4.50.0,<=4.57.6"),
     name="key_renaming_mapping",
     at="return key_renaming_mapping",
-    given=("self", "checkpoint_keys", "loading_task_model_from_base_state_dict"),
+    given=("self", "checkpoint_keys", "key_mapping", "loading_task_model_from_base_state_dict"),
 )
 def with_names_of_this_release(
-    names: dict[str, str], model: Any, in_files: Iterable[str], into_base_model: bool
+    names: dict[str, str], model: Any, in_files: Iterable[str], mapping: Any, into_base_model: bool
 ) -> dict[str, str]:
     """Map each name in the files to the name in the model.
 
@@ -75,12 +76,14 @@ def with_names_of_this_release(
         names: the map of this release.
         model: the model that is being loaded.
         in_files: all names; if some begin with the prefix of the base model, 4.50 and 4.51 ignore the others.
+        mapping: the argument ``key_mapping``, or what a class of the library has in its place.
         into_base_model: whether the release loads the base model only, and removes its prefix from every name.
     """
 
     def changed(names: dict[str, str]) -> dict[str, str]:
         left_out = sorted(set(in_files).difference(names) & (model.state_dict().keys() - names.values()))
-        changes = _changed({**names, **dict(zip(left_out, left_out))}, model)
+        kept = _renamed_by_the_program(names, model, mapping)
+        changes = _changed({**names, **dict(zip(left_out, left_out))}, model, kept=kept)
         is_whole = is_of_the_library(type(model)) and hasattr(model.config, "text_config")
         if not changes and not is_whole:
             return names  # then the release leaves names out with reason, such as the head of another task
@@ -203,10 +206,24 @@ def _shapes(model: Any) -> dict[str, Any]:
     return {name: tensor.shape for name, tensor in model.state_dict().items()}
 
 
-def _changed(names: Mapping[str, str], model: Any, expected: Optional[Iterable[str]] = None) -> dict[str, str]:
+def _renamed_by_the_program(names: Mapping[str, str], model: Any, mapping: Any) -> set[str]:
+    """The names in the files that the program's mapping or method changes, beyond the prefix of the base model."""
+    cls, prefix = type(model), f"{model.base_model_prefix}."
+    of_the_library = [
+        vars(base).get("_checkpoint_conversion_mapping") for base in cls.__mro__ if is_of_the_library(base)
+    ]
+    has_own_mapping = bool(mapping) and mapping not in of_the_library
+    if not has_own_mapping and scope.was_written_in("transformers", cls._fix_state_dict_key_on_load):
+        return set()
+    return {name for name, new in names.items() if new.removeprefix(prefix) != name.removeprefix(prefix)}
+
+
+def _changed(
+    names: Mapping[str, str], model: Any, expected: Optional[Iterable[str]] = None, kept: Collection[str] = ()
+) -> dict[str, str]:
     if not _is_described(type(model)):
         return {}
-    changes = renamed(names, model.state_dict().keys() if expected is None else expected)
+    changes = renamed(names, model.state_dict().keys() if expected is None else expected, kept)
     if changes and not is_of_the_library(type(model)):
         shapes, of_the_library = _shapes(model), _shapes(_as_in_the_library(model))
         changes = {name: new for name, new in changes.items() if of_the_library.get(new) == shapes.get(new)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 _TOWER = r"^((?:model\.)?(?:vision_tower|vision_encoder|image_encoder|vision_model)\.|)"
 _OF_A_TOWER = r"(embeddings|encoder|pre_layrnorm|pre_layernorm|post_layernorm|head)\."
@@ -39,12 +39,13 @@ def candidates(name: str) -> Iterator[str]:
                 yield twice
 
 
-def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]:
+def renamed(names: Mapping[str, str], expected: Iterable[str], kept: Collection[str] = ()) -> dict[str, str]:
     """Find the names that change, each to its only possible name in this release.
 
     Args:
         names: the name that this release would look for, by name in the file; it is not changed.
         expected: the names in the model.
+        kept: names in the file that do not change.
 
     Returns:
         The name in the model, for each name in the file that would not be found and has exactly one possible name. No
@@ -55,7 +56,7 @@ def renamed(names: Mapping[str, str], expected: Iterable[str]) -> dict[str, str]
     free = wanted.difference(names.values())
     changes: dict[str, str] = {}
     for name, looked_for in names.items():
-        if looked_for in wanted:
+        if looked_for in wanted or name in kept:
             continue
         # The release may have added or removed one prefix too many.
         fitting = set(candidates(looked_for)) & free or {name, *candidates(name)} & free

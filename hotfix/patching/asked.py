@@ -232,7 +232,6 @@ class Restored:
         fix: id of the fix.
 
     Attributes:
-        line: the extra line in the error of an import that the program handles; see `hotfix.patching.hints`.
         anchor: the class that has it; None in a module.
         how: the kind of access: a name of a ``module``, a ``member`` of a class, or an ``item``.
     """
@@ -250,7 +249,6 @@ class Restored:
         self.find = find
         self.target = target
         self.fix = fix
-        self.line = ""
         self.anchor: Optional[type] = None
         self.how = "module"
         self._known: dict[tuple[int, int], Any] = {}  # the code, the owner, and the error that leaves the place
@@ -308,8 +306,6 @@ class Restored:
                 raise missing(instance, owner, self.name)
         if frame is not None and self.name not in getattr(instance, "__dict__", ()) and not _is_ours(frame):
             if not _is_needed(frame, self.name, self.how, self.target):
-                if self.line and is_module and imports(frame):
-                    return _own_answer_or_line(instance, self.name, self.line)
                 if not is_module and _reads_all_names(frame) and (instance is None or self.name in dir(instance)):
                     return self._listed(instance, owner)
                 raise missing(instance, owner, self.name)
@@ -711,19 +707,6 @@ def missing(instance: Any, owner: type, name: str) -> AttributeError:
     if sys.version_info >= (3, 10) and not is_compiling():
         error.name, error.obj = name, subject
     return error
-
-
-def _own_answer_or_line(module: types.ModuleType, name: str, line: str) -> Any:
-    """The module's own result for an import.
-
-    Raises:
-        ImportError, AttributeError: see `cannot_import`.
-    """
-    try:
-        return own_answer(module, name)
-    except AttributeError:
-        error = cannot_import(module, name, line)
-    raise error
 
 
 def cannot_import(module: types.ModuleType, name: str, line: str) -> Exception:

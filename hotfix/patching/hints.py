@@ -8,6 +8,8 @@ type and its text; the line is a note (PEP 678), or a second line of the text be
 ``from module import name`` discards an AttributeError from the module and raises its own ImportError. When such a
 statement reads a descriptor, the descriptor raises that ImportError itself, with the line.
 
+An error that the program handles has no line: the program may print or compare it.
+
 Limits. ``module.name`` shows the line for lazy packages, ``transformers`` above all, but not for other modules, where
 Python raises the AttributeError itself. Errors for modules that were removed as a whole have no such line.
 """
@@ -20,6 +22,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Optional
 
+from .. import asking as _asking
 from ..errors import Refusal
 from . import asked
 
@@ -31,7 +34,6 @@ class Hints:
 
     def __init__(self) -> None:
         self._gone: list[tuple[types.ModuleType, str, _Gone]] = []
-        self._restored: list[asked.Restored] = []
         self._modules: list[types.ModuleType] = []
 
     def __len__(self) -> int:
@@ -57,9 +59,6 @@ class Hints:
                 descriptor = _Gone(name, line)
                 asked.put(module, name, descriptor)
                 self._gone.append((module, name, descriptor))
-            elif isinstance(descriptor, asked.Restored):
-                descriptor.line = line
-                self._restored.append(descriptor)
         self._modules.append(module)
         setattr(kind, _LINES, lines)
         if hasattr(base, "__getattr__"):
@@ -76,9 +75,6 @@ class Hints:
             asked.take(module, name, descriptor)
         self._gone.clear()
         self._modules.clear()
-        for restored in self._restored:
-            restored.line = ""
-        self._restored.clear()
 
 
 def is_hinting(module: object) -> bool:
@@ -101,7 +97,8 @@ class _Gone:
         # This method inspects the calling statement; with a mutant, that is a statement of mutmut's wrapper.
         if module is None:
             return self
-        if not asked.imports(sys._getframe(1)):
+        frame = sys._getframe(1)
+        if not asked.imports(frame) or not _asking.would_end(AttributeError, frame, self.name, of_module=True):
             raise AttributeError(self.name)  # Python replaces it, or calls the module's own `__getattr__`
         with suppress(AttributeError):
             return asked.own_answer(module, self.name)
@@ -115,7 +112,7 @@ def _with_lines(base: Any, lines: Mapping[str, str]) -> Any:
         try:
             return base.__getattr__(self, name)
         except AttributeError as error:
-            if name in lines:
+            if name in lines and _asking.would_end(AttributeError, 2, name, of_module=True):
                 asked.with_line(error, lines[name])
             raise
 

@@ -498,6 +498,16 @@ def a_text_within_the_length_of_training(testbed: Any, target: Any) -> dict[str,
     return {"logits": model(testbed.randint(5, 48, 2, 9, seed=1), use_cache=False).logits}
 
 
+@of("vit-attentions-under-sdpa")
+def a_vit_for_its_features(testbed: Any, target: Any) -> dict[str, Any]:
+    import torch
+    from transformers import ViTConfig, ViTModel
+
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 1, "num_attention_heads": 4}
+    model = testbed.model(ViTModel, ViTConfig(**sizes, image_size=8, patch_size=4), "sdpa", torch.float32)
+    return {"states": model(testbed.randn(2, 3, 8, 8, seed=1)).last_hidden_state}
+
+
 @of("decoder-attends-to-the-future")
 def an_encoder_of_two_texts(testbed: Any, target: Any) -> dict[str, Any]:
     import torch

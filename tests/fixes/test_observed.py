@@ -57,7 +57,10 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "4.45.0": (
         {"flash-attn": None},
-        {"cache-from-batch-splits-values": "transformers.cache_utils:DynamicCache.from_batch_splits"},
+        {
+            "cache-from-batch-splits-values": "transformers.cache_utils:DynamicCache.from_batch_splits",
+            "vit-attentions-under-sdpa": _model("vit", "ViTSdpaSelfAttention.forward"),
+        },
     ),
     "4.46.2": (OF_THE_DAY, {"trainer-ddp-no-sync-inverted": "transformers.trainer:Trainer._inner_training_loop"}),
     "4.47.1": (OF_THE_DAY, {"trainer-ga-multiplied-loss": STEP}),

@@ -267,6 +267,11 @@ ACCEPTED.update(
     {
         ("ga-loss-kwargs-swallowed-vlm", "label-smoothing"): "the gradient is that of one batch; in the reference, as "
         "in stock, label smoothing makes it as many times too large as there are micro-batches",
+        (
+            "vit-attentions-under-sdpa",
+            "under-autocast",
+        ): "the gradients are those of the reference to 2 %: the kernel of "
+        "sdpa rounds half precision in another order than eager attention",
         ("num-items-off-by-one", "under-autocast"): "the loss is that of the reference, and the gradients are to "
         "1.3 %, while those of stock differ by 17 %: half precision is rounded in another order",
     }

@@ -147,6 +147,30 @@ def padding_of_gpt2(draw: Draw) -> Tensors:
     return {"logits": model(ids, attention_mask=mask, use_cache=False).logits[real]}
 
 
+@of("vit-attentions-under-sdpa")
+def heads_of_a_vit(draw: Draw) -> Tensors:
+    """A ViT or VideoMAE under sdpa or eager, with and without its attentions and a mask of heads."""
+    import torch
+    import transformers
+
+    name = draw.of("model", "ViT", "VideoMAE")
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = getattr(transformers, f"{name}Config")(
+        **sizes, image_size=8, patch_size=4, num_frames=2, output_attentions=draw.of("configured", False, False, True)
+    )
+    attention = draw.of("attention", "sdpa", "sdpa", "eager")
+    model = draw.testbed.model(getattr(transformers, f"{name}Model"), config, attention, torch.float32)
+    heads = {
+        "none": None,
+        "all": torch.ones(2, 4),
+        "some": draw.testbed.randint(0, 2, 2, 4, seed=draw.seed).float(),
+    }[draw.of("heads", "none", "all", "some")]
+    pixels = draw.testbed.randn(*((1, 2, 3, 8, 8) if name == "VideoMAE" else (2, 3, 8, 8)), seed=draw.seed)
+    output = model(pixels, head_mask=heads, output_attentions=draw.of("asks", None, None, True, False))
+    weights = [torch.zeros(1) if weights is None else weights for weights in output.attentions or ()]
+    return {"states": output.last_hidden_state, **{f"weights {at}": one for at, one in enumerate(weights)}}
+
+
 @of("decoder-attends-to-the-future")
 def tokens_of_a_decoder(draw: Draw) -> Tensors:
     """A RoFormer or MegatronBert, as an encoder or a decoder, with and without padding."""
