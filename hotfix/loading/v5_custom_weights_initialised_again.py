@@ -10,8 +10,8 @@ Releases  5.0.0 to 5.12.1
 Upstream  fixed in 5.13.0
 Here      For a class outside of the library, writes of ``_init_weights`` into loaded tensors are undone, in a module
           all of whose own tensors were loaded. The tensors are those of 5.13.0. ``_init_weights`` runs as in the
-          release: it may fill a buffer of a child, set an attribute that the model uses, or draw random numbers. Nothing
-          is undone where it has read loaded tensors and filled missing ones, so that values may have moved (PiSSA).
+          release: it may fill a buffer of a child, set an attribute that the model uses, or draw random numbers.
+          Nothing is undone where it has read loaded tensors and filled missing ones, since values may have moved (PiSSA).
 """
 
 from __future__ import annotations

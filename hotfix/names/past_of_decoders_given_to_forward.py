@@ -1,12 +1,13 @@
-"""``forward`` of Llama, Qwen2, Mistral and others rejects keys and values that are a tuple of tuples.
+"""``forward`` of Llama, Qwen2, Mistral and others rejects keys and values that are a tuple or list of layers.
 
 Symptom   ``AttributeError: 'tuple' object has no attribute 'get_seq_length'`` from ``model(ids, past_key_values=past)``
-          in loops that cut, compress, repeat or save the keys and values of a model.
+          in loops that cut, compress, repeat or save the keys and values of a model; the same of a ``'list'``. From
+          4.52.1 to 4.53.3 a ``ValueError`` of several of these models: "should be either a `Cache` object or `None`".
 Cause     Each of these models made a cache of the tuple until 4.47.1.
 Releases  4.48.0 and later, nine models
 Upstream  Janus#99, by design (not put back)
 Here      After the error, the cache that the earlier releases made, a `DynamicCache`. The output has this cache, whose
-          layers can be read as those of a tuple. A tuple stays refused where they refused it: with ``use_cache=False``,
+          layers can be read as those of a tuple. It stays refused where they refused it: with ``use_cache=False``,
           and in a model that checkpoints while it trains. Other models: v5-past-given-to-forward.
 """
 
@@ -17,6 +18,8 @@ import ast
 from hotfix.fix import Fix
 from hotfix.names.v5_past_given_to_forward import of_a_tuple
 
+_NO_CACHE = "ValueError: The `past_key_values` should be either a `Cache` object or `None`."
+
 FIX = Fix(
     title="AttributeError: 'tuple' object has no attribute 'get_seq_length', from past_key_values given to a decoder",
     kind="removed-api",
@@ -24,10 +27,18 @@ FIX = Fix(
     optin="it is around the forward of the most used models, whose tracebacks would have two frames more for everybody",
     group="removed-names",
     prefilter=".get_seq_length(",
-    errors=("AttributeError: 'tuple' object has no attribute 'get_seq_length'",),
-    on_error=tuple(
-        f"AttributeError: 'tuple' object has no attribute '{name}'"
-        for name in ("get_seq_length", "get_mask_sizes", "get_query_offset", "is_compileable", "is_sliding")
+    errors=(
+        "AttributeError: 'tuple' object has no attribute 'get_seq_length'",
+        "AttributeError: 'list' object has no attribute 'get_seq_length'",
+        _NO_CACHE,
+    ),
+    on_error=(
+        _NO_CACHE,
+        *(
+            f"AttributeError: '{kind}' object has no attribute '{name}'"
+            for kind in ("tuple", "list")
+            for name in ("get_seq_length", "get_mask_sizes", "get_query_offset", "is_compileable", "is_sliding")
+        ),
     ),
 )
 
@@ -42,7 +53,7 @@ for _model in _MODELS.split():
     _NAMES.add(_name)
     FIX.wraps(
         (f"transformers.models.{_module}.modeling_{_module}:{_name}.forward", ">=4.48.0"), fingerprint_of=(_name,)
-    )(of_a_tuple(False, False))
+    )(of_a_tuple(False, False, of_lists=True))
 
 
 @FIX.recognises

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Sequence
 from typing import Any, Callable
 
 from hotfix.fix import Fix
@@ -58,13 +59,17 @@ BOTH_IN_A_DECODER = (
 """The same if the configuration says ``is_decoder``; without it, they have no cache."""
 
 
-def of_a_tuple(is_both: bool, of_decoders: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def of_a_tuple(
+    is_both: bool, of_decoders: bool, of_lists: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A wrapper that makes a cache.
 
     Args:
         is_both: whether the cache also has a part for an encoder.
         of_decoders: whether only a model that is configured as a decoder takes one.
+        of_lists: whether a list of layers counts as well.
     """
+    kinds = (tuple, list) if of_lists else (tuple,)
 
     def decorate(original: Callable[..., Any]) -> Callable[..., Any]:
         names = [*inspect.signature(original).parameters][1:]
@@ -79,7 +84,7 @@ def of_a_tuple(is_both: bool, of_decoders: bool) -> Callable[[Callable[..., Any]
                 use_cache = self.config.use_cache
             is_checkpointed = self.training and getattr(self, "gradient_checkpointing", False)
             takes = use_cache and not is_checkpointed and (self.config.is_decoder if of_decoders else True)
-            if takes and _are_layers(past, (2, 4) if is_both else (2,)):
+            if takes and isinstance(past, kinds) and _are_layers(past, (2, 4) if is_both else (2,)):
                 if place < len(args):
                     args = (*args[:place], _cache(past, is_both), *args[place + 1 :])
                 else:
@@ -120,19 +125,17 @@ def is_broken(function: ast.FunctionDef) -> bool:
 
 
 def _are_layers(past: Any, lengths: tuple[int, ...]) -> bool:
-    """Whether it is a tuple of layers with tensors.
+    """Whether all it has are layers with tensors.
 
     Args:
-        past: what `forward` was given.
+        past: a tuple or a list that `forward` was given.
         lengths: how many tensors a layer may have.
     """
-    if not isinstance(past, tuple):
-        return False
     layers = [layer for layer in past if isinstance(layer, (tuple, list)) and len(layer) in lengths]
     return len(layers) == len(past) and all(hasattr(tensor, "shape") for layer in layers for tensor in layer)
 
 
-def _cache(layers: tuple[Any, ...], is_both: bool) -> Any:
+def _cache(layers: Sequence[Any], is_both: bool) -> Any:
     from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
     parts = (DynamicCache(), DynamicCache())

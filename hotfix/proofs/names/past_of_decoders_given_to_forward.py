@@ -8,7 +8,7 @@ from hotfix.proofs.testbed import Target, Testbed
 
 
 @FIX.case(
-    raises="AttributeError: 'tuple' object has no attribute '\\w+'",
+    raises="AttributeError: 'tuple' object has no attribute '\\w+'|ValueError: The `past_key_values` should be either",
     packages={"flash-attn": None},
     oracles={"*": "4.47.1"},
 )

@@ -167,8 +167,8 @@ def heads_of_a_vit(draw: Draw) -> Tensors:
     }[draw.of("heads", "none", "all", "some")]
     pixels = draw.testbed.randn(*((1, 2, 3, 8, 8) if name == "VideoMAE" else (2, 3, 8, 8)), seed=draw.seed)
     output = model(pixels, head_mask=heads, output_attentions=draw.of("asks", None, None, True, False))
-    weights = [torch.zeros(1) if weights is None else weights for weights in output.attentions or ()]
-    return {"states": output.last_hidden_state, **{f"weights {at}": one for at, one in enumerate(weights)}}
+    weights = [torch.zeros(1) if layer is None else layer for layer in output.attentions or ()]
+    return {"states": output.last_hidden_state, **{f"weights {at}": layer for at, layer in enumerate(weights)}}
 
 
 @of("decoder-attends-to-the-future")
