@@ -11,7 +11,7 @@ Upstream  fixed in 5.13.0
 Here      For a class outside of the library, writes of ``_init_weights`` into loaded tensors are undone, in a module
           all of whose own tensors were loaded. The tensors are those of 5.13.0. ``_init_weights`` runs as in the
           release: it may fill a buffer of a child, set an attribute that the model uses, or draw random numbers.
-          Nothing is undone where it has read loaded tensors and filled missing ones, since values may have moved (PiSSA).
+          Where it has read loaded tensors and filled missing ones, values may have moved (PiSSA): nothing is undone.
 """
 
 from __future__ import annotations
