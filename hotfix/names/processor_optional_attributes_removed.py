@@ -25,7 +25,10 @@ FIX = Fix(
     kind="removed-api",
     upstream=("vllm#35101", "transformers#44447"),
     group="removed-names",
-    errors=("TypeError: Unexpected keyword argument time_mode.",),
+    errors=(
+        "TypeError: Unexpected keyword argument time_mode.",
+        "TypeError: Unexpected keyword argument image_use_col_tokens.",
+    ),
     on_error=("TypeError: Unexpected keyword argument …",),
     prefilter="get_attributes():",
 )

@@ -104,7 +104,7 @@ _ANYBODYS = re.compile(
         (
             r"index -?\w+ is out of bounds|list index out of range",
             r"'NoneType' object|\bNoneType\b",
-            r"object is not (?:subscriptable|callable)",
+            r"(?<!'DynamicCache' )object is not subscriptable|object is not callable",
             r"(?:too many|not enough) values to unpack|instantiate the backend tokenizer|are not used by the model",
             r"is invalid for input of size|[Tt]he size of tensor a",
             r"on the same device|tensors on different devices",
