@@ -66,6 +66,7 @@ NOT_CHECKPOINTED = {
     "past-of-decoders-given-to-forward": NO_CACHE,
     "v5-past-given-to-forward": NO_CACHE,
     "var-attention-dtype": "VAR has no layers that can be checkpointed",
+    "vit-attentions-under-sdpa": "attention alone, which has nothing to checkpoint",
     "whisper-longform-token-timestamps": NO_CACHE,
     "whisper-own-forced-ids-refused": NO_CACHE,
 }
