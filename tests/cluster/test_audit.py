@@ -55,7 +55,7 @@ def test_the_table_is_over_all_processes(trained):
     assert "toy-fixes:toy: the answer is wrong. HOTFIX_MODE=repair repairs it." in done.stdout
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 def test_fail_is_one_where_something_struck_and_else_the_status_of_the_command(trained):
     assert trained("--fail").returncode == 1
     assert trained("--fail", HOTFIX_SKIP="toy-fixes:toy").returncode == 0

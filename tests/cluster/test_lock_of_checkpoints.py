@@ -143,7 +143,7 @@ train(OPTForCausalLM.from_pretrained(last), out / "f", check_checkpoint=True)
 """
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 @pytest.mark.testbed
 def test_the_callback_reports_once_the_differences_to_the_training(tmp_path):
     pytest.importorskip("torch")

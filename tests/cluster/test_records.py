@@ -80,7 +80,7 @@ def test_a_forked_child_is_a_process_of_its_own(plain, tmp_path):
     assert child["rank"] == parent["rank"] == 3
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_fork_while_another_thread_writes_does_not_hang(plain, tmp_path):
     code = """
@@ -175,7 +175,7 @@ def kill_writers(plain, folder, rounds):
     return read_in_all
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 def test_a_killed_writer_leaves_no_torn_record(plain, tmp_path):
     assert kill_writers(plain, tmp_path, 10) == 10
 

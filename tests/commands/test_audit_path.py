@@ -692,7 +692,7 @@ def trained(folder, *words):
     run_script("-c", [TRAIN, str(folder), *words], transformers="4.48.0", flash_attn=None, extras=packages).require()
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 @pytest.mark.testbed
 def test_folders_of_the_real_trainer(tmp_path):
     pytest.importorskip("torch")

@@ -37,7 +37,7 @@ def script(file, text):
     file.chmod(file.stat().st_mode | stat.S_IXUSR)
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 @pytest.mark.testbed
 def test_the_page_about_writing_a_fix_is_true(tmp_path):
     """A plugin from bug to proof: run on the release with the bug, compared with the release without it."""

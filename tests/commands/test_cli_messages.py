@@ -284,7 +284,7 @@ def test_every_declared_message_finds_its_own_bug_however_a_terminal_has_left_it
     assert not lost
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 def test_a_declared_message_is_certain_of_its_bug_where_the_traceback_goes_through_it():
     lost = []
     for bug, text in declared():

@@ -160,7 +160,7 @@ def verified(folder, *words):
     return done.json, {proof["target"].partition(":")[2]: proof for proof in done.json["proofs"]}
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 def test_a_proof_reports_the_outcome_of_its_processes(tmp_path):
     """One that differs, one that stops raising, one that still raises, one without a bug."""
     toys(tmp_path, TOY)
@@ -191,7 +191,7 @@ def test_a_case_that_meets_another_bug_has_that_repaired_before_and_after(tmp_pa
     assert "needs no-such-distribution" in proofs["wrong_twice"]["reason"]
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 def test_the_oracle_decides_and_nan_is_a_difference(tmp_path):
     toys(tmp_path, STRANGE)
     _, proofs = verified(tmp_path, "--against", str(tmp_path / "fixed"))
@@ -295,7 +295,7 @@ def test_a_proof_that_cannot_run_here_is_not_verified():
     assert "verified  flash" not in done.stdout
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 @pytest.mark.testbed
 def test_a_repair_that_waits_for_an_error_that_nobody_handles_is_verified():
     words = ("verify", "get-imports-guarded-flash-attn", "--json")

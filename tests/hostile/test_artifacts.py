@@ -31,7 +31,7 @@ LOAD = "import hotfix.auto, torch, transformers.toy as toy\nmodel = torch.export
 LOAD += "print('step 0', toy.scale(5), flush=True)\n"
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 @pytest.mark.parametrize("module", ["transformers.model", "elsewhere"])
 def test_an_exported_program_of_repaired_code_is_refused(world: World, module: str) -> None:
     world.write(f"{module.replace('.', '/')}.py", MODEL)

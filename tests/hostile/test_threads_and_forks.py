@@ -311,7 +311,7 @@ def test_a_child_inherits_no_change_that_another_thread_has_begun() -> None:
         pass
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize(
     ("seconds", "forks"), [(4, 10), pytest.param(100, 200, marks=pytest.mark.slow)], ids=["in short", "in full"]

@@ -221,7 +221,7 @@ def still_broken() -> dict[str, set[str]]:
     return broken_by_fix
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 @pytest.mark.testbed
 def test_a_real_release_beyond_the_evidence_is_one_row(tmp_path):
 

@@ -41,6 +41,7 @@ def numbers(**values):
 
 
 @pytest.mark.testbed
+@pytest.mark.drawn(1, "deviations")
 @pytest.mark.parametrize("cell", sorted({program.cell.path for program in sampled()}))
 def test_a_sample_of_the_table_holds(cell, tmp_path):
     table = table_of()
@@ -136,7 +137,7 @@ def test_a_repair_without_a_harm_is_not_reported(planted):
 
 
 @pytest.mark.testbed
-@pytest.mark.drawn(1)
+@pytest.mark.drawn(1, "deviations")
 @pytest.mark.parametrize("harm", planted_harms.HARMS, ids=lambda plant: plant.__name__)
 def test_a_planted_harm_is_caught(harm, planted):
     assert planted.harms(harm)

@@ -100,10 +100,7 @@ def _shape(line: str) -> str:
 @pytest.mark.testbed
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, id=page.name, marks=() if page == ROOT / "README.md" else pytest.mark.drawn(1))
-        for page in WITH_COMMANDS
-    ],
+    [pytest.param(page, id=page.name, marks=pytest.mark.drawn(1)) for page in WITH_COMMANDS],
 )
 def test_every_command_of_the_page_works(page: Path, environment: dict[str, str]) -> None:
     for command, shown in commands(page):

@@ -239,7 +239,7 @@ def case_operators(testbed, target):
     return results
 
 
-@pytest.mark.drawn(5, "long")
+@pytest.mark.drawn(4, "long")
 @testbed
 def test_the_functions_of_flash_attn_run_and_compile_over_the_kernel():
     result = run("tests.tools.test_testbed:case_operators", flash_attn="2.8.3.post2", hotfix=False).require()

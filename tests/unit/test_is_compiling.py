@@ -13,6 +13,7 @@ from hotfix.patching import asked, scope
 
 ON_NEW_TORCH_ALONE = {
     "models/qwenvl_v5_stale_rope_deltas_forward.py",  # transformers 5 needs torch 2.4
+    "neighbours/is_compiling_old_torch.py",  # the code that it repairs
 }
 
 
