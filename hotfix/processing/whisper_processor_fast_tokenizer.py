@@ -22,7 +22,7 @@ _REFUSED = "Received a {} for argument tokenizer, but a WhisperTokenizer was exp
 _NAMED, _ANY = _REFUSED.format("…WhisperTokenizerFast"), _REFUSED.format("…")  # a subclass may have any name
 
 FIX = Fix(
-    title="WhisperProcessor: Received a WhisperTokenizerFast for argument tokenizer, but a WhisperTokenizer was expected",
+    title="WhisperProcessor: Received a WhisperTokenizerFast, but a WhisperTokenizer was expected",
     kind="crash",
     upstream=("vllm#19538",),
     fixed_in="4.54.0",
