@@ -30,7 +30,7 @@ FEW = ("axolotl", "typeguard")
 
 
 @pytest.mark.testbed
-@pytest.mark.drawn(2, "stacks")
+@pytest.mark.drawn(1, "stacks")
 @pytest.mark.parametrize(
     ("neighbour", "order", "cell"),
     [

@@ -37,7 +37,7 @@ def test_there_are_fifty_sizes():
     assert len(set(counting.SIZES)) == 50
 
 
-@pytest.mark.drawn(2, "stacks")
+@pytest.mark.drawn(1, "stacks")
 @pytest.mark.parametrize(
     ("release", "kinds"),
     [

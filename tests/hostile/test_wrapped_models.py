@@ -49,7 +49,7 @@ def outputs(model: str, release: str, *words: str) -> dict[str, Any]:
 
 
 @pytest.mark.testbed
-@pytest.mark.drawn(2, "stacks")
+@pytest.mark.drawn(1, "stacks")
 @pytest.mark.parametrize("model", MODELS)
 def test_a_wrapped_model_is_repaired_as_the_fixed_release_has_it(model: str) -> None:
     broken, fixed, _ = MODELS[model]

@@ -19,7 +19,7 @@ from tools import matrix, results
 
 pytestmark = pytest.mark.testbed
 
-SAMPLE = 6  # about half a minute on two cores
+SAMPLE = 4  # about half a minute on two cores
 
 
 def chosen() -> list[object]:
