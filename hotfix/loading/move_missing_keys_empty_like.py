@@ -1,57 +1,62 @@
-"""Buffers that a custom model computes in its constructor are uninitialized after from_pretrained.
+"""Buffers and new weights of a custom model are uninitialized after from_pretrained.
 
-Symptom   Silent. After ``from_pretrained``, a model of remote code or of a class of your own has rotary frequencies (or
-          other buffers with ``persistent=False``) of 1e-45, NaN or other uninitialized memory; logits are NaN or subtly
-          wrong. So has a model of the library in which a module of your own was put in place of one of its own.
-Cause     Models are built on the meta device, where nothing is computed. Buffers that no checkpoint has are allocated
-          afterwards, and get values only from ``_init_weights``, as in the library's own models.
-Releases  5.0.0 and later
-Upstream  transformers#45902, transformers#48892, transformers#48932, unsloth#4112; not changed: custom models should
-          set such buffers in ``_init_weights``
-Here      Such buffers are marked before ``_init_weights`` runs. If it leaves a mark as it is, nothing has set this
-          buffer: the model is built once more, with its weights on the meta device and everything else as in 4.57, and
-          the buffer gets the value from there. Left alone are buffers that ``_init_weights`` sets, models without such
-          buffers, the library's own modules, those of timm, FSDP, and a model that cannot be built in this way, whose
-          constructor gets more than plain data in addition to the configuration, since it may change that, too, or in
-          which a constructor writes to a global or to a class, or passes the module on, as to a registry.
+Symptom   Silent. After ``from_pretrained``, a model of remote code or of a class of your own has weights that the file
+          lacks (query tokens, gates, the norms of a new head) and that are random memory: 1e-45, NaN, or zeros. Under
+          5.x so are rotary frequencies and other buffers with ``persistent=False``; logits are NaN or subtly wrong. So
+          has a model of the library in which a module of your own was put in place of one of its own.
+Cause     Models are built on the meta device, where nothing is computed. What no checkpoint has is allocated
+          afterwards, and gets values only from ``_init_weights``, which knows the library's own layers.
+Releases  4.51.0 and later for weights, 5.0.0 and later for buffers
+Upstream  transformers#42418, transformers#45902, transformers#48892, transformers#48932, unsloth#4112; not changed:
+          custom models should set them in ``_init_weights``
+Here      They are marked before ``_init_weights`` runs. Where it leaves a mark as it is, nothing has set this tensor:
+          the model is built once more, with the other weights on the meta device, and the tensor gets the value that
+          its constructor computes. Left alone are tensors that ``_init_weights`` sets, models without such tensors, the
+          library's own modules, those of timm, FSDP, and a model that cannot be built in this way, whose constructor
+          gets more than plain data in addition to the configuration, since it may change that, too, or in which a
+          constructor writes to a global or to a class, or passes the module on, as to a registry. Weights are also left
+          alone where a constructor reads files or loads other models, and very large ones.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
-import random
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
-from hotfix.loading._constructors import leave_traces
+from hotfix.loading._built_again import Kind, built_again
+from hotfix.loading._constructors import leave_traces, words
 from hotfix.pattern import occurs
 
-RELEASES = ">=5.0.0,<=5.24.0"
+ALL = ">=4.51.0,<=5.24.0"
 MODEL = "transformers.modeling_utils:PreTrainedModel"
 MARK = 0xA7
-"""The value of each byte of a buffer that waits for ``_init_weights``."""
+"""The value of each byte of a tensor that waits for ``_init_weights``."""
+LARGE = 2**27
+"""With more elements than this, weights that are made alike are not computed."""
+ALLOCATES = (
+    (f"{MODEL}._move_missing_keys_from_meta_to_cpu", ">=4.51.0,<=4.57.6"),
+    (f"{MODEL}._move_missing_keys_from_meta_to_device", ">=5.0.0,<=5.24.0"),
+)
+INITIALIZES = f"{MODEL}._initialize_missing_keys"
 
 FIX = Fix(
-    title="Non-persistent buffers of custom models are random memory after from_pretrained",
+    title="Buffers and new weights of custom models are random memory after from_pretrained",
     kind="silent",
-    upstream=("transformers#45902", "transformers#48892", "transformers#48932", "unsloth#4112"),
-    everyone="only buffers of custom models and modules to which nothing has given a value",
-    prefilter="is_deepspeed_zero3_enabled",
+    upstream=("transformers#42418", "transformers#45902", "transformers#48892", "transformers#48932", "unsloth#4112"),
+    everyone="only tensors of custom models and modules to which nothing has given a value",
+    prefilter="is_quantized",
 )
 
-_ALLOCATES = "PreTrainedModel._move_missing_keys_from_meta_to_device"
 _BUILDS = "model = cls(config, *model_args, **model_kwargs)"
-
+_LOADS = "_load_parameter_into_model"  # releases with this function build every model on the meta device
 FIX.edits(
-    (f"{MODEL}.from_pretrained", RELEASES),
+    (f"{MODEL}.from_pretrained", ALL),
     old=_BUILDS,
     new=f"""
         from {__name__} import Recipe
@@ -60,36 +65,30 @@ FIX.edits(
         if _hotfix_recipe is not None:
             _hotfix_recipe.has_made(model)
         """,
-    fingerprint_of=("PreTrainedModel.from_pretrained", _ALLOCATES),
+    fingerprint_of=("PreTrainedModel.from_pretrained", _LOADS),
 )
 
 
-@FIX.wraps((f"{MODEL}._move_missing_keys_from_meta_to_device", RELEASES))
+@FIX.wraps(*ALLOCATES)
 def marks(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark the buffers that get memory here."""
+    """Mark the tensors that get memory here."""
 
-    def _move_missing_keys_from_meta_to_device(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def _move_missing_keys(self: Any, *args: Any, **kwargs: Any) -> Any:
         recipe = _recipes.get(self)
         if recipe is None:
             return original(self, *args, **kwargs)
-        without_memory = {name for name, buffer in self.named_buffers() if buffer.is_meta}
+        before = {held.name: held.tensor for held in tensors_of(self)}
         result = original(self, *args, **kwargs)
-        without_memory.intersection_update(names_of_buffers(self))
-        recipe.marked = [_Marked(name, buffer) for name, buffer in self.named_buffers() if name in without_memory]
+        recipe.mark(tensors_of(self), before)
         return result
 
-    return _move_missing_keys_from_meta_to_device
+    _move_missing_keys.__name__ = original.__name__
+    return _move_missing_keys
 
 
-@FIX.wraps(
-    (f"{MODEL}._initialize_missing_keys", RELEASES),
-    fingerprint_of=(
-        "PreTrainedModel._initialize_missing_keys",
-        "PreTrainedModel._move_missing_keys_from_meta_to_device",
-    ),
-)
+@FIX.wraps((INITIALIZES, ALL), fingerprint_of=("PreTrainedModel._initialize_missing_keys", _LOADS))
 def fills(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Give the buffers that are still marked their values."""
+    """Give the tensors that are still marked their values."""
 
     def _initialize_missing_keys(self: Any, *args: Any, **kwargs: Any) -> Any:
         result = original(self, *args, **kwargs)
@@ -103,8 +102,13 @@ def fills(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @FIX.recognises
 def is_broken(*functions: ast.FunctionDef) -> bool:
-    """Whether it builds models on the meta device, or leaves their buffers uninitialized."""
-    return any(occurs("value = torch.empty_like(buffer, device=buffer_device)", function) for function in functions)
+    """Whether it allocates memory for what no checkpoint has, or hands it to the function that puts it into a model."""
+    return any(
+        function.name == _LOADS
+        or occurs("value = torch.empty_like(buffer, device=buffer_device)", function)
+        or occurs('value = torch.empty_like(param, dtype=dtype, device="cpu")', function)
+        for function in functions
+    )
 
 
 @dataclass
@@ -117,7 +121,7 @@ class Recipe:
         args: further arguments of the class.
         kwargs: further arguments by name.
         dtype: the default dtype meanwhile.
-        marked: its buffers that wait for a value.
+        marked: its tensors that wait for a value.
     """
 
     cls: type
@@ -140,11 +144,10 @@ class Recipe:
             return None
 
     def has_made(self, model: Any) -> None:
-        """Remember it, if the model has buffers without memory."""
+        """Remember it, if the model has tensors without memory."""
         import torch
 
-        names = names_of_buffers(model)
-        if any(buffer.is_meta for name, buffer in model.named_buffers() if name in names):
+        if any(held.tensor.is_meta for held in tensors_of(model)):
             self.dtype = torch.get_default_dtype()
             try:
                 self.config = copy.deepcopy(self.config) if is_of_the_library(self.cls) else self.config
@@ -152,57 +155,91 @@ class Recipe:
                 return
             _recipes[model] = self
 
-    def fill(self, model: Any) -> None:
-        """Give the buffers of a model that have no value the one that its constructor computes."""
-        import torch
+    def mark(self, tensors: Iterable[Held], before: Mapping[str, Any]) -> None:
+        """Mark the new tensors of a model, but for those of which there are too many.
 
-        present = dict(model.named_buffers())
+        Args:
+            tensors: what it has now.
+            before: what it had until memory was allocated, by name.
+        """
+        kinds: dict[Kind, list[Held]] = {}
+        for held in tensors:
+            kinds.setdefault(held.kind, []).append(held)
+        for alike in kinds.values():
+            new = [held for held in alike if before.get(held.name) is not held.tensor]
+            if new and sum(held.tensor.numel() for held in alike) <= LARGE:
+                self.marked += map(_Marked, new)
+
+    def fill(self, model: Any) -> None:
+        """Give the tensors of a model that have no value the one that its constructor computes."""
+        present = {held.name: held.tensor for held in tensors_of(model)}
         waiting = [marked for marked in self.marked if marked.is_in(present) and marked.is_unchanged()]
-        if not waiting:
-            return
         for marked in waiting:
             marked.restore()
-        if leave_traces(model.modules()):
-            return
         try:
-            with _random_numbers_kept(), _weights_without_memory(self.dtype):
-                computed = dict(self.cls(self.config, *self.args, **self.kwargs).named_buffers())
+            values = self._computed(model, [marked.held for marked in waiting])
         except (
             Exception
         ) as _hotfix_error:  # of this name: a handler of the program would keep names from its constructor
             return
-        with torch.no_grad():
-            for marked in waiting:
-                value = computed.get(marked.name)
-                if value is not None and not value.is_meta and value.shape == marked.buffer.shape:
-                    marked.buffer.copy_(value)
+        for marked in waiting:
+            marked.fill(values.get(marked.held.name))
+
+    def _computed(self, model: Any, waiting: list[Held]) -> dict[str, Any]:
+        """The tensors of the model that is built once more."""
+        wanted = {held.kind for held in waiting if held.is_weight}
+        if not waiting or leave_traces(model.modules()):
+            return {}
+        if wanted and _does_more(model):
+            wanted.clear()
+        if not wanted and all(held.is_weight for held in waiting):
+            return {}
+        with built_again(self.dtype, wanted):
+            computed = self.cls(self.config, *self.args, **self.kwargs)
+        return {held.name: held.tensor for held in tensors_of(computed)}
 
 
 _recipes: WeakKeyDictionary[Any, Recipe] = WeakKeyDictionary()
 """The models that are being loaded."""
 
 
-class _Marked:
-    """A buffer with the same byte in all of its memory.
+class Held(NamedTuple):
+    """A parameter or a buffer of a model.
 
-    Args:
+    Attributes:
         name: its path in the model.
-        buffer: the buffer. One without contiguous memory of its own is not marked.
+        tensor: itself.
+        kind: the class of its module, its name there, and its shape.
+        is_weight: whether it is a parameter.
     """
 
-    def __init__(self, name: str, buffer: Any) -> None:
+    name: str
+    tensor: Any
+    kind: Kind
+    is_weight: bool
+
+
+class _Marked:
+    """A tensor with the same byte in all of its memory. One without contiguous memory of its own is not marked."""
+
+    def __init__(self, held: Held) -> None:
         import torch
 
-        self.name, self.buffer = name, buffer
+        self.held = held
         self.bytes = self.before = None
-        if type(buffer) is torch.Tensor and buffer.numel() and buffer.is_contiguous() and not buffer.is_meta:
-            self.bytes = buffer.detach().reshape(-1).view(torch.uint8)
-            self.before = self.bytes.clone()
-            self.bytes.fill_(MARK)
+        is_plain = type(held.tensor) in (torch.Tensor, torch.nn.Parameter) and type(held.tensor.data) is torch.Tensor
+        if not is_plain or held.tensor.is_meta or not held.tensor.numel():
+            return
+        try:
+            memory = held.tensor.detach().view(-1).view(torch.uint8)
+        except RuntimeError:  # no such view: sparse, quantized, not contiguous
+            return
+        self.bytes, self.before = memory, memory.clone() if memory.any() else None
+        self.bytes.fill_(MARK)
 
     def is_in(self, present: dict[str, Any]) -> bool:
-        """Whether a model still has this buffer."""
-        return present.get(self.name) is self.buffer
+        """Whether a model still has this tensor."""
+        return present.get(self.held.name) is self.held.tensor
 
     def is_unchanged(self) -> bool:
         """Whether all of its memory is as it was marked."""
@@ -210,18 +247,39 @@ class _Marked:
 
     def restore(self) -> None:
         """Put back what the memory held."""
-        if self.bytes is not None:
+        if self.bytes is not None and self.before is None:
+            self.bytes.zero_()
+        elif self.bytes is not None:
             self.bytes.copy_(self.before)
 
+    def fill(self, value: Any) -> None:
+        """Take a value, if there is one of this shape."""
+        import torch
 
-def names_of_buffers(model: Any) -> set[str]:
-    """The buffers of a custom model; in a model of the library, those of modules of the program's."""
-    if not is_of_the_library(type(model)):
-        return {name for name, _ in model.named_buffers()}
-    own = [
-        (path, part) for path, part in model.named_modules() if type(part).__module__.partition(".")[0] not in _KNOWN
-    ]
-    return {f"{path}.{name}" for path, part in own for name, _ in part.named_buffers(recurse=False)}
+        if value is not None and not value.is_meta and value.shape == self.held.tensor.shape:
+            with torch.no_grad():
+                self.held.tensor.copy_(value)
+
+
+def tensors_of(model: Any) -> Iterator[Held]:
+    """The tensors of a custom model; in one of the library, the buffers of the program's modules and all their weights.
+
+    A model may have methods of its own that list them: these are not asked.
+    """
+    import torch
+
+    own = "" if not is_of_the_library(type(model)) else None  # path of the program's module that this one is part of
+    for path, part in torch.nn.Module.named_modules(model):
+        is_own = type(part).__module__.partition(".")[0] not in _KNOWN
+        if is_own and (own is None or not path.startswith(own)):
+            own = f"{path}."
+        is_inside = own is not None and f"{path}.".startswith(own)
+        tensors = [*part._parameters.items()] if is_inside else []
+        tensors += part._buffers.items() if is_own or own == "" else ()
+        for name, tensor in tensors:
+            if tensor is not None:
+                kind = (type(part), name, tuple(tensor.shape))
+                yield Held(f"{path}.{name}".lstrip("."), tensor, kind, name in part._parameters)
 
 
 _KNOWN = ("timm", "torch", "transformers")
@@ -233,6 +291,20 @@ def is_of_the_library(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "transformers"
 
 
+_DOES_MORE = frozenset(
+    "from_pretrained open load load_file safe_open load_state_dict hf_hub_download snapshot_download urlopen requests "
+    "run Popen system Thread warn barrier broadcast all_reduce all_gather new_group init_process_group".split()
+)
+"""Names of what should not be done twice."""
+
+
+def _does_more(model: Any) -> bool:
+    """Whether a constructor of the program's names a function that reads a file, warns, or speaks to others."""
+    kinds = {base for part in model.modules() for base in type(part).__mro__}
+    own = [kind for kind in kinds if kind.__module__.partition(".")[0] not in (*_KNOWN, "builtins")]
+    return any(_DOES_MORE & words(kind) for kind in own)
+
+
 def _is_plain(value: Any) -> bool:
     """Whether a value is plain data, of which a copy is as good."""
     import torch
@@ -242,92 +314,3 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(map(_is_plain, value.values()))
     return value is None or isinstance(value, (bool, int, float, str, bytes, torch.dtype, torch.device))
-
-
-class _Building(threading.local):
-    """Whether this thread builds a model for the values of its buffers."""
-
-    depth = 0
-
-
-_building = _Building()
-_builders: list[int] = []  # a thread for each such model
-_changing = threading.Lock()
-_replaced: list[tuple[Any, str, Any, Any]] = []  # owner, name, the function before, and ours
-
-
-@contextmanager
-def _weights_without_memory(dtype: Any) -> Iterator[None]:
-    """In this thread, parameters are on the meta device in here, buffers are not, and nothing is initialized.
-
-    Args:
-        dtype: the default dtype.
-    """
-    import torch
-
-    before = torch.get_default_dtype()
-    with _changing:
-        if not _builders:
-            _replace()
-        _builders.append(threading.get_ident())
-    _building.depth += 1
-    if dtype != before:
-        torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        if dtype != before:
-            torch.set_default_dtype(before)
-        _building.depth -= 1
-        with _changing:
-            _builders.remove(threading.get_ident())
-            if not _builders:
-                _put_back()
-
-
-def _replace() -> None:
-    """Replace what registers a parameter, and what initializes a model, by functions that differ for builders alone."""
-    import torch
-
-    module: Any = torch.nn.Module
-    model: Any = import_module("transformers.modeling_utils").PreTrainedModel
-    registers, initializes = module.register_parameter, model.init_weights
-
-    def register_parameter(self: Any, name: str, parameter: Any) -> None:
-        registers(self, name, parameter)
-        if parameter is not None and not parameter.is_meta and _building.depth:
-            self._parameters[name] = torch.nn.Parameter(parameter.to("meta"), requires_grad=parameter.requires_grad)
-
-    def init_weights(self: Any) -> None:
-        if not _building.depth:
-            initializes(self)
-
-    _replaced[:] = (
-        (module, "register_parameter", registers, register_parameter),
-        (model, "init_weights", initializes, init_weights),
-    )
-    for owner, name, _, ours in _replaced:
-        setattr(owner, name, ours)
-
-
-def _put_back() -> None:
-    for owner, name, before, ours in _replaced:
-        if vars(owner).get(name) is ours:  # otherwise somebody else has replaced ours, which does nothing from now on
-            setattr(owner, name, before)
-    _replaced.clear()
-
-
-@contextmanager
-def _random_numbers_kept() -> Iterator[None]:
-    """What draws random numbers in here takes none from the program."""
-    import torch
-
-    numpy: Any = sys.modules.get("numpy")
-    states = random.getstate(), numpy and numpy.random.get_state()
-    try:
-        with torch.random.fork_rng(devices=()):
-            yield
-    finally:
-        random.setstate(states[0])
-        if numpy:
-            numpy.random.set_state(states[1])

@@ -38,7 +38,8 @@ LACKING = ">=5.0.0"
 MODULE = "transformers.cache_utils"
 
 
-@FIX.adds((f"{MODULE}:Cache.__getitem__", LACKING))
+# Not `Cache`, which has no loop either: with this method `iter()` and numpy would take each cache for a sequence.
+@FIX.adds((f"{MODULE}:DynamicCache.__getitem__", LACKING), (f"{MODULE}:EncoderDecoderCache.__getitem__", LACKING))
 def of_a_layer(self: Any, layer_idx: int) -> tuple[Any, ...]:
     """Keys and values of a layer; for an `EncoderDecoderCache`, also those of cross-attention."""
     pairs = _pairs(self)

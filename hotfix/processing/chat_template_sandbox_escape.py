@@ -111,7 +111,7 @@ def _for_template(variables: dict[str, Any]) -> dict[str, Any]:
     """The variables of a template. A callable that the program passes by name stays callable."""
     known = _Known()
     return {
-        name: _kind_of(type(value), _Callable)(value, known)
+        name: _kind_of(value, _Callable)(value, known)
         if callable(value) and not isinstance(value, _DATA)
         else plain(value, known)
         for name, value in variables.items()
@@ -191,7 +191,7 @@ def _wrapped(value: Any, known: _Known) -> Any:
     """A `_View` of an object, which is a text, a number, a date, a list or a dictionary where the object is one."""
     for base, content in _BASES:
         if isinstance(value, base):
-            kind = _kind_of(type(value), base)
+            kind = _kind_of(value, base)
             named = {"fold": getattr(value, "fold", 0)} if base is datetime.datetime else {}
             try:
                 made = base.__new__(kind, *content(value, known), **named)
@@ -201,7 +201,7 @@ def _wrapped(value: Any, known: _Known) -> Any:
             if base in (list, dict):
                 known.unfilled.append((made, value))
             return made
-    return _kind_of(type(value), _Object)(value, known)
+    return _kind_of(value, _Object)(value, known)
 
 
 def _date(value: Any, known: _Known) -> tuple[Any, ...]:
@@ -322,13 +322,14 @@ def _raw(value: Any) -> Any:
 _kinds: WeakKeyDictionary[type, dict[type, type]] = WeakKeyDictionary()
 
 
-def _kind_of(kind: type, base: type) -> type:
+def _kind_of(value: Any, base: type) -> type:
     """The class of the wrapped objects of a class.
 
     Args:
-        kind: the class.
-        base: a type of `_BASES` that it inherits from; else `_Object` or `_Callable`.
+        value: an object of the class.
+        base: a type of `_BASES` that the class inherits from; else `_Object` or `_Callable`.
     """
+    kind = type(value)
     made = _kinds.setdefault(kind, {})
     if base not in made:
         known = object if issubclass(base, _View) else base
@@ -338,12 +339,25 @@ def _kind_of(kind: type, base: type) -> type:
         own: dict[str, Any] = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
         own.update((name, method) for name, method in _OPERATORS.items() if _defines(kind, known, name))
         own["__hash__"] = None if kind.__hash__ is None else _hash
+        if known is not object and kind.__repr__ is base.__repr__:
+            own["__repr__"] = base.__repr__  # by which `pprint` knows a dictionary
+        if "__getitem__" in own and "__iter__" not in own and not _is_iterable(value):
+            own.update(dict.fromkeys(("__iter__", "__reversed__")))  # a class with one would be a sequence
         if issubclass(base, _DATES):
             own.update((name, _operator(name)) for name in _OF_DATES if hasattr(base, name))
         if issubclass(kind, Mapping):
             own.update((name, _operator(name)) for name in _OF_MAPPINGS if _defines(kind, known, name))
         made[base] = types.new_class(kind.__name__, tuple(bases), exec_body=lambda namespace: namespace.update(own))
     return made[base]
+
+
+def _is_iterable(value: Any) -> bool:
+    """Whether Python iterates over an object: not over a number of numpy, whose items are for an empty index only."""
+    try:
+        iter(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _defines(kind: type, base: type, name: str) -> bool:

@@ -15,6 +15,7 @@ _NARROWING = ("narrow", "narrow_copy", "index_fill", "index_fill_")
 _FIRST = ("0", "[0]", ":1", "0:1")
 _INPUTS = ("input", "decoder")  # of a model, into which a program writes the first token
 _OF_A_TEXT = ("labels", "inputs_embeds")
+_SHIFTED = "shift_labels"
 
 
 def gives_shifted_labels(function: Any, owner: Any = None) -> bool:
@@ -88,10 +89,31 @@ def counts_by_itself(function: Any, owner: Any = None) -> bool:
 
 
 def _names_shifted(function: Any, kind: type) -> bool:
-    """Whether ``shift_labels`` is a text in a function, such as the name of a keyword argument in a call."""
-    constants = [constant for code in _user_code.codes_of(function, kind) for constant in code.co_consts]
-    parts = (part for constant in constants for part in (constant if isinstance(constant, tuple) else (constant,)))
-    return "shift_labels" in parts
+    return any(map(_code_names_shifted, _user_code.codes_of(function, kind)))
+
+
+@functools.cache
+def _code_names_shifted(code: types.CodeType) -> bool:
+    """Whether ``shift_labels`` is a text in a code object, such as a keyword argument, and is not only read by it."""
+    parts = (part for text in code.co_consts for part in (text if isinstance(text, tuple) else (text,)))
+    if _SHIFTED not in parts:
+        return False
+    definition = _user_code.definition_of(code)
+    return definition is None or _gives_shifted(definition)
+
+
+def _gives_shifted(definition: ast.FunctionDef) -> bool:
+    """Whether a definition has the text other than in ``inputs["shift_labels"]`` or ``"shift_labels" in inputs``."""
+    nodes = list(ast.walk(definition))
+    read: list[ast.AST] = []
+    for node in nodes:
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            read.append(node.slice)
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            read.append(node.left)
+    keywords = (node.arg for node in nodes if isinstance(node, ast.keyword))
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and node not in read)
+    return _SHIFTED in (*keywords, *texts)
 
 
 def _moves(function: Any, kind: type) -> bool:

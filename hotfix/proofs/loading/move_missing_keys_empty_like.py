@@ -1,4 +1,4 @@
-"""A custom model with rotary frequencies and a mask as buffers, and one of the library, saved and loaded."""
+"""A custom model with rotary frequencies and a mask as buffers and with new weights, and one of the library, loaded."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +12,9 @@ from hotfix.proofs.testbed import Target, Testbed
 from hotfix.proofs.zoo import small_llama
 
 
-@FIX.case(oracles={"*": "4.57.6"})
+@FIX.case(oracles={"*": "4.50.3"}, packages={"accelerate": "1.15.0"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Buffers and logits after loading, in float32 and in bfloat16."""
+    """Tensors and logits after loading, in float32 and in bfloat16."""
     from packaging.version import Version
     from transformers import LlamaForCausalLM, __version__
 
@@ -25,11 +25,16 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     results = {}
     with TemporaryDirectory() as folder:
         cls = _custom()
-        testbed.fill(cls(cls.config_class())).save_pretrained(folder)
+        built = testbed.fill(cls(cls.config_class()))
+        saved = {name: weight for name, weight in built.state_dict().items() if not name.startswith("new")}
+        built.save_pretrained(folder, state_dict=saved)
         for dtype in (torch.float32, torch.bfloat16):
             loaded = cls.from_pretrained(folder, **{keyword: dtype}).to(testbed.device).eval()
             results[f"{dtype}, logits"] = loaded(ids).float()
             results.update({f"{dtype}, {name}": buffer.float() for name, buffer in loaded.named_buffers()})
+            results.update(
+                {f"{dtype}, {name}": weight.detach().float() for name, weight in loaded.new.named_parameters()}
+            )
     with TemporaryDirectory() as folder:
         small_llama(testbed).save_pretrained(folder)
         results["Llama"] = LlamaForCausalLM.from_pretrained(folder).to(testbed.device).eval()(ids).logits
@@ -78,6 +83,15 @@ def _custom() -> Any:
             self.register_buffer("inv_freq", 1.0 / 10000 ** (torch.arange(0, 16, 2).float() / 16), persistent=False)
             self.register_buffer("mask", torch.ones(12, 12).tril(), persistent=False)
 
+    class New(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = torch.nn.LayerNorm(16)
+            self.gate = torch.nn.Parameter(torch.linspace(0.5, 1.5, 16))
+
+        def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+            return hidden + self.gate * self.norm(hidden)
+
     class Model(PreTrainedModel):
         config_class = Configuration
 
@@ -85,6 +99,7 @@ def _custom() -> Any:
             super().__init__(config)
             self.embed = torch.nn.Embedding(32, 16)
             self.rotary = Frequencies()
+            self.new = New()
             self.head = torch.nn.Linear(16, 32)
             self.post_init()
 
@@ -97,6 +112,6 @@ def _custom() -> Any:
             angles = torch.arange(length, device=input_ids.device)[:, None] * self.rotary.inv_freq
             hidden = self.embed(input_ids) * torch.cat((angles.cos(), angles.sin()), -1).to(self.embed.weight.dtype)
             mixed = self.rotary.mask[:length, :length].to(hidden.dtype) @ hidden
-            return self.head(mixed)
+            return self.head(self.new(mixed))
 
     return Model

@@ -97,8 +97,8 @@ def custom(draw: Draw) -> Tensors:
 
 
 @of("move-missing-keys-empty-like")
-def buffers(draw: Draw) -> Tensors:
-    """A custom model or one of the library, built or loaded, with buffers that its ``_init_weights`` sets or not."""
+def tensors(draw: Draw) -> Tensors:
+    """A custom model or one of the library, built or loaded, with what its ``_init_weights`` sets or not."""
     import torch
     from transformers import LlamaForCausalLM
 
@@ -111,22 +111,37 @@ def buffers(draw: Draw) -> Tensors:
             model.save_pretrained(folder)
             loaded, wanted = LlamaForCausalLM.from_pretrained(folder), dict(model.named_buffers())
         return {name: torch.tensor(buffer.equal(wanted[name])) for name, buffer in loaded.named_buffers()}
-    if draw.of("sets", "nothing", "nothing", "the buffers") == "the buffers":
+    sets = draw.of("sets", "nothing", "nothing", "the buffers", "all")
+    if sets != "nothing":
 
         def _init_weights(self: Any, module: Any) -> None:
             if hasattr(module, "inv_freq"):
                 torch.nn.init.constant_(module.inv_freq, 0.02)
                 torch.nn.init.ones_(module.mask)
+            if sets == "all" and hasattr(module, "gate"):
+                torch.nn.init.ones_(module.gate)
+                module.norm.weight.data.fill_(2.0)
+                module.norm.bias.data.zero_()
 
         cls._init_weights = _init_weights
     built = loaded = draw.testbed.fill(cls(cls.config_class()))
+    has = draw.of("file", "has all", "lacks new weights")
     if draw.of("comes", "built", "loaded", "loaded") == "loaded":
+        kept = {name: weight for name, weight in built.state_dict().items() if has == "has all" or "new" not in name}
         with TemporaryDirectory() as folder:
-            built.save_pretrained(folder)
+            built.save_pretrained(folder, state_dict=dict(kept))  # 5.x empties the dictionary
             loaded = cls.from_pretrained(folder)
-    # A buffer that nothing sets is what the memory held, by chance what it should be.
-    wanted = dict(cls(cls.config_class()).named_buffers())
-    return {name: torch.tensor(buffer.equal(wanted[name])) for name, buffer in loaded.named_buffers()}
+    else:
+        kept = built.state_dict()
+    # A tensor that nothing sets is what the memory held, by chance what it should be.
+    fresh = cls(cls.config_class())
+    wanted = {
+        **dict(fresh.named_buffers()),
+        **{name: value for name, value in fresh.state_dict().items() if "new" in name},
+        **kept,
+    }
+    held = {**dict(loaded.named_buffers()), **loaded.state_dict()}
+    return {name: torch.tensor(value.equal(wanted[name])) for name, value in held.items()}
 
 
 @of("v5-missing-bias-not-initialised")
