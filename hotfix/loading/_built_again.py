@@ -18,9 +18,9 @@ Kind = tuple[type, str, tuple[int, ...]]
 
 @contextmanager
 def built_again(dtype: Any, wanted: Collection[Kind] = ()) -> Iterator[None]:
-    """What this thread builds in here has buffers, and parameters on the meta device.
+    """A model that this thread builds in here has buffers with values, and parameters on the meta device.
 
-    Nothing is initialized by the library, printed or logged, and no random number is taken from the program.
+    The library initializes nothing, no line is printed or logged, and the random state of the program stays.
 
     Args:
         dtype: the default dtype.
@@ -52,7 +52,7 @@ def built_again(dtype: Any, wanted: Collection[Kind] = ()) -> Iterator[None]:
 
 
 class _Building(threading.local):
-    """What this thread builds a model for."""
+    """The state of this thread: how many models it builds, and the parameters that get values."""
 
     depth = 0
     wanted: Collection[Kind] = ()
@@ -111,7 +111,7 @@ def _put_back() -> None:
 
 @contextmanager
 def _random_numbers_kept() -> Iterator[None]:
-    """What draws random numbers in here takes none from the program, and not the ones that the program draws next."""
+    """Restore the random state of the program at the end; in here, other numbers are drawn than the program's next."""
     import torch
 
     numpy: Any = sys.modules.get("numpy")

@@ -100,7 +100,9 @@ def built_on_the_cpu(cls: Any, config: Any, args: Any, kwargs: Any, error: Excep
         kwargs: further arguments of the class, by name.
         error: of the first attempt.
     """
-    if config is None or _is_fsdp() or not _keeps_values() or not scope.is_declared(error, FIX.id, FIX.errors):
+    if config is None or _is_fsdp() or not _keeps_values():
+        return None
+    if not scope.is_declared(error, FIX.id, FIX.errors, of_program=True):
         return None
     try:
         with _values():
@@ -143,8 +145,11 @@ def _values() -> Iterator[None]:
     whole = inspect.getclosurevars(patched).nonlocals.get("old_register_parameter", patched)
     try:
         without_values: Any = import_module("transformers.initialization").no_init_weights()
-    except ImportError:
-        without_values = nullcontext()  # 4.x is in such a context already
+    except (
+        ImportError,
+        AttributeError,
+    ):  # 4.x is in such a context already; hotfix may give it the module's other names
+        without_values = nullcontext()
     module.register_parameter = whole
     try:
         with torch.device("cpu"), without_values:

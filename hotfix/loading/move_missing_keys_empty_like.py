@@ -144,10 +144,10 @@ class Recipe:
             return None
 
     def has_made(self, model: Any) -> None:
-        """Remember it, if the model has tensors without memory."""
+        """Remember it, if the model has tensors that may get new memory."""
         import torch
 
-        if any(held.tensor.is_meta for held in tensors_of(model)):
+        if any(True for _ in tensors_of(model)):
             self.dtype = torch.get_default_dtype()
             try:
                 self.config = copy.deepcopy(self.config) if is_of_the_library(self.cls) else self.config

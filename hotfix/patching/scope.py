@@ -247,7 +247,9 @@ def _is_below(function: Any, here: Any) -> bool:
 # Below: errors.
 
 
-def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], *modules: Any) -> bool:
+def is_declared(
+    error: BaseException, fix: str, patterns: tuple[str, ...], *modules: Any, of_program: bool = False
+) -> bool:
     """Whether the release's own code has raised the error that a fix repairs, and the program does not handle it.
 
     The program's own code may raise an error of the same text within the call. To call the release's function once more
@@ -258,6 +260,7 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], *modu
         fix: id of the fix.
         patterns: ``TypeName: message``; ``…`` matches any text.
         modules: names of modules whose packages count as the library's own; the caller's does in any case.
+        of_program: whether it is code of the program's that raises this error, such as the constructor of a model.
     """
     if _is_compiling():  # torch.compile cannot trace the text: only the class of the error is checked
         return not _is_handled_in_trace(fix, type(error), "")
@@ -266,7 +269,7 @@ def is_declared(error: BaseException, fix: str, patterns: tuple[str, ...], *modu
         return False
     caller = sys._getframe(1)
     libraries = {"hotfix", "transformers", *map(_root, [*modules, caller.f_globals.get("__name__")])}
-    if _ANY not in matching and (code := _your_code_that_raised(error, libraries)):
+    if not (of_program or _ANY in matching) and (code := _your_code_that_raised(error, libraries)):
         return leave_alone(fix, f"{code} is your own, and raises the {type(error).__name__} itself")
     return not is_handled(fix, type(error), caller.f_back)
 

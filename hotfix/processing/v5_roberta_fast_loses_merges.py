@@ -112,4 +112,5 @@ def _is_of_roberta(file: str) -> bool:
     with open(file, encoding="utf-8") as opened:
         parts = json.load(opened)
     kinds = [(parts.get(name) or {}).get("type") for name in ("model", "pre_tokenizer", "post_processor")]
+    kinds[0] = kinds[0] or "BPE"  # files of old releases of tokenizers do not name it, as that of roberta-base
     return kinds == ["BPE", "ByteLevel", "RobertaProcessing"] and bool(parts["model"].get("merges"))

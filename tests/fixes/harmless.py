@@ -39,6 +39,7 @@ from hotfix.proofs.names import (
 )
 from hotfix.proofs.processing import _pictures
 from hotfix.proofs.processing import assistant_mask_beyond_the_turn as masks
+from hotfix.proofs.processing import v5_own_fast_tokenizer_loses_merges as own_tokenizer
 from hotfix.proofs.processing import whisper_longform_timestamps_reset as whisper
 from hotfix.proofs.training import (
     _counted,
@@ -550,6 +551,28 @@ def a_pipeline_in_float32(testbed: Any, target: Any) -> dict[str, Any]:
         zoo.small_llama(testbed).save_pretrained(folder)
         made = pipeline_torch_dtype_ignored._pipeline(folder, {"dtype": torch.float32})
     return {"weight": made.model.get_output_embeddings().weight}
+
+
+@of("v5-own-fast-tokenizer-loses-merges")
+def a_tokenizer_made_of_a_vocabulary(testbed: Any, target: Any) -> dict[str, Any]:
+    """A class of one's own without a constructor, and one that builds its tokenizer from what it gets."""
+    import torch
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+
+    class Plain(PreTrainedTokenizerFast):
+        pass
+
+    class Built(PreTrainedTokenizerFast):
+        def __init__(self, vocab: Any = None, **kwargs: Any) -> None:
+            super().__init__(tokenizer_object=Tokenizer(models.WordLevel(vocab, "<unk>")), **kwargs)
+
+    results = {}
+    with TemporaryDirectory() as folder:
+        own_tokenizer._of_words().save(f"{folder}/tokenizer.json")
+        for kind in (Plain, Built):
+            results[kind.__name__] = torch.tensor(kind.from_pretrained(folder)("hello").input_ids)
+    return results
 
 
 @of(

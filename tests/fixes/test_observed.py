@@ -113,6 +113,9 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             "move-missing-keys-empty-like": (
                 "transformers.modeling_utils:PreTrainedModel._move_missing_keys_from_meta_to_device"
             ),
+            "v5-own-fast-tokenizer-loses-merges": (
+                "transformers.tokenization_utils_tokenizers:TokenizersBackend.convert_to_native_format"
+            ),
             "v5-t5-scaled-outputs": "transformers.models.t5.configuration_t5:T5Config.__init__",
             "v5-umt5-config-unties-encoder": "transformers.models.umt5.configuration_umt5:UMT5Config.__init__",
         },

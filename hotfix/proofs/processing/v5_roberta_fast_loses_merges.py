@@ -30,6 +30,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         for space in (False, True):
             ways = {
                 "one file": RobertaTokenizerFast.from_pretrained(Path(folder, "one"), add_prefix_space=space),
+                "old file": RobertaTokenizerFast.from_pretrained(_old(folder), add_prefix_space=space),
                 "two files": RobertaTokenizerFast.from_pretrained(Path(folder, "two"), add_prefix_space=space),
                 "made": RobertaTokenizerFast(*map(str, two), add_prefix_space=space),
             }
@@ -38,6 +39,15 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
                 results[f"{way}, {space}"] = torch.tensor([number for text in ids for number in (*text, -1)])
                 results[f"{way}, {space}: decoded"] = torch.tensor([*tokenizer.decode(ids[0]).encode()])
     return results
+
+
+def _old(folder: str) -> Path:
+    """The same tokenizer.json without the kind of its model, as in the file of roberta-base."""
+    parts = json.loads(Path(folder, "one", "tokenizer.json").read_text("utf-8"))
+    del parts["model"]["type"]
+    Path(folder, "old").mkdir(exist_ok=True)
+    Path(folder, "old", "tokenizer.json").write_text(json.dumps(parts), encoding="utf-8")
+    return Path(folder, "old")
 
 
 def _whole(slow: Any, fast: Any, two: list[Path], folder: Path) -> None:

@@ -34,6 +34,7 @@ CANNOT = {
     "v5-add-bos-token-not-written": _NO_CONDITION,
     "v5-byte-level-tokenizer-overridden": _NO_CONDITION,
     "v5-config-without-tie-word-embeddings": _NO_CONDITION,
+    "v5-own-fast-tokenizer-loses-merges": "the class decides, and its proof has several",
     "v5-roberta-fast-loses-merges": _NO_CONDITION,
     "v5-dynamic-rope-not-reset": "repaired when a model is imported, so one process cannot compute both",
     "v5-rope-parameters-ignored-by-v4": "decided by files alone",
