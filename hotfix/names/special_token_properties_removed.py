@@ -19,7 +19,7 @@ import weakref
 from typing import Any, Callable, cast
 
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import asked, scope
 
 TOKENS = [f"{kind}_token{end}" for kind in ("bos", "eos", "unk", "sep", "pad", "cls", "mask") for end in ("", "_id")]
 
@@ -61,7 +61,8 @@ class Token(asked.Restored):
             raise asked.missing(instance, owner, self.name)  # Python then calls the `__getattr__` of the class
         words = _PAST_THE_HOOK.intersection(frame.f_code.co_names) if frame is not None else ()
         if frame is not None and words and not _is_known(frame.f_globals.get("__name__")):
-            if not asked.would_end(AttributeError, frame, self.name):
+            by_method = "__getattribute__" in words and not scope.is_handled(FIX.id, AttributeError, frame)
+            if not (by_method or asked.would_end(AttributeError, frame, self.name)):
                 if "super" in words:
                     raise AttributeError(f"'super' object has no attribute {self.name!r}")
                 raise asked.missing(instance, owner, self.name)

@@ -39,7 +39,7 @@ OF_ALL = (
     "TextInputPair",
     "TruncationStrategy",
 )
-OF_PYTHON = ("Trie", "_is_control", "_is_punctuation", "_is_whitespace")
+OF_PYTHON = ("ExtensionsTrie", "Trie", "_is_control", "_is_punctuation", "_is_whitespace")
 
 for _names, _leaf in (
     (OF_ALL, "transformers.tokenization_utils_base"),

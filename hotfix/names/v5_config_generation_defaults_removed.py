@@ -304,12 +304,18 @@ def of_old(self: Any, name: str) -> Any:
     return lacking.attribute(self, name, CONFIG, _lost, f"{CONFIG}.{name}", FIX.id, to_read=name in ROTARY)
 
 
+_OF_GENERATION = "_get_non_default_generation_parameters"
+"""The method that copies of the library's ``generate`` call: a configuration of 5.x has no such parameters."""
+
+
 def _lost(config: Any, name: str) -> list[Any]:
     """The value of an attribute that a configuration would have in 4.57.6, or nothing."""
     kind, own = type(config), vars(config)
     given = own.get(_GIVEN, {})
     if name in given:
         return [given[name]]
+    if name == _OF_GENERATION:
+        return [dict]
     defaults = _defaults(kind)
     if name in defaults:
         return [copy.copy(defaults[name])]

@@ -11,6 +11,14 @@ from hotfix.loading.list_repo_templates_connection_error import FIX
 from hotfix.proofs.names.asking import words
 from hotfix.proofs.testbed import Target, Testbed
 
+# The client answers, or fails: an error from a proof would be one of the program's own.
+CLIENT = """
+def list_repo_tree(**asked):
+    if isinstance(outcome, Exception):
+        raise outcome
+    return [outcome]
+"""
+
 
 @FIX.case(raises="ConnectionError|OfflineModeIsEnabled")
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
@@ -24,12 +32,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         path = "additional_chat_templates/rag.jinja"
 
     def answering(outcome: Any) -> Any:
-        def list_repo_tree(**asked: Any) -> list[Any]:
-            if isinstance(outcome, Exception):
-                raise outcome
-            return [outcome]
-
-        return list_repo_tree
+        client: dict[str, Any] = {"__name__": "huggingface_hub.hf_api", "outcome": outcome}
+        exec(CLIENT, client)
+        return client["list_repo_tree"]
 
     commit = "0123456789abcdef0123456789abcdef01234567"
     answers = {

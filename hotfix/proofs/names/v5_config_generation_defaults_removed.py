@@ -27,6 +27,9 @@ class WholeConfig(PretrainedConfig):
 
 def read(config, names):
     return [f"{name}: {getattr(config, name)!r}" for name in names] + [str(hasattr(config, "no_such_thing"))]
+
+def parameters(config):
+    return len(config._get_non_default_generation_parameters())
 """
 
 
@@ -46,6 +49,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     names = sorted(DEFAULTS)
     results = {
         "bare": read(config(), names),
+        "parameters": [str(code["parameters"](config()))],
         "given": read(config(forced_bos_token_id=0, max_length=77, is_decoder=True, eos_token_id=2), names),
         "copied": read(copy.deepcopy(config(forced_bos_token_id=5, early_stopping=True)), names),
         "forced": read(config(force_bos_token_to_be_generated=True, bos_token_id=4), names),
