@@ -211,7 +211,7 @@ ACCEPTED[("maskformer-swin-mask-dtype", "target-called-again")] = (
     "the layer gets an argument of the release, `head_mask`, that 5.18.0 does not take"
 )
 ACCEPTED[("v5-own-fast-tokenizer-loses-merges", "own-tokenizer-with-argument")] = (
-    "a fast tokenizer of a class with a constructor is what is repaired: it gets the file in the place of its vocabulary"
+    "a fast tokenizer of a class with a constructor is what is repaired: it gets the file and no vocabulary"
 )
 ACCEPTED[("qwenvl-v5-token-types-left-out", "target-called-again")] = (
     "a call without the types is what is repaired; 5.2.0 counts from the tokens, and does not know the argument"
