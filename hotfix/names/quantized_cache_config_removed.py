@@ -90,10 +90,17 @@ def quantized_caches(configuration: Any) -> dict[str, type]:
     return _of_the_release(QUANTIZED)
 
 
+class _Unset:
+    """An attribute that is None until an object has its own."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> None:
+        return None
+
+
 @FIX.adds_made((f"{SETTINGS}:GenerationConfig.forced_decoder_ids", ">=4.53.0"))
-def forced_decoder_ids(configuration: Any) -> property:
+def forced_decoder_ids(configuration: Any) -> _Unset:
     """None, unless the program has set it: then it is the object's own."""
-    return property(lambda config: None)
+    return _Unset()
 
 
 @FIX.adds_made(
