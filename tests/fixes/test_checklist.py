@@ -26,6 +26,7 @@ NO_CACHE = "generation from a cache, which checkpointing switches off"
 AN_ATTRIBUTE = "an attribute is read; what a model computes is untouched"
 NOT_CHECKPOINTED = {
     "attention-mask-required": "attention alone, which has nothing to checkpoint",
+    "attention-of-no-model": "layers alone, which nobody asks to checkpoint",
     "bert-layer-attn-implementation": "an encoder alone, which nobody asks to checkpoint",
     "blip2-prompt-without-image-tokens": NO_CACHE,
     "cache-from-batch-splits-values": NO_CACHE,
@@ -79,6 +80,7 @@ NOT_COMPILED = {
         ),
         "not repaired in a compiled model: the handlers of the program cannot be traced",
     ),
+    "attention-of-no-model": "layers of no model, and where the error would be raised nothing is compiled",
     "clip-tower-attributes-removed": AN_ATTRIBUTE,
     "is-compiling-old-torch": "the compiler of today's torch needs the function that the case removes",
     "maskformer-swin-mask-dtype": "not repaired in a compiled model: torch cannot trace the error",
