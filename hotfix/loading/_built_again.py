@@ -7,6 +7,7 @@ import logging
 import random
 import sys
 import threading
+import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,7 +21,7 @@ Kind = tuple[type, str, tuple[int, ...]]
 def built_again(dtype: Any, wanted: Collection[Kind] = ()) -> Iterator[None]:
     """A model that this thread builds in here has buffers with values, and parameters on the meta device.
 
-    The library initializes nothing, no line is printed or logged, and the random state of the program stays.
+    The library initializes nothing, nothing is printed, logged or warned of, and the random state of the program stays.
 
     Args:
         dtype: the default dtype.
@@ -71,7 +72,7 @@ def _replace() -> None:
     module: Any = torch.nn.Module
     model: Any = import_module("transformers.modeling_utils").PreTrainedModel
     registers, initializes = module.register_parameter, model.init_weights
-    prints, handles = builtins.print, logging.Logger.handle
+    prints, handles, warns = builtins.print, logging.Logger.handle, warnings.warn
 
     def register_parameter(self: Any, name: str, parameter: Any) -> None:
         registers(self, name, parameter)
@@ -92,11 +93,16 @@ def _replace() -> None:
         if not _building.depth:
             handles(self, record)
 
+    def warn(message: Any, category: Any = None, stacklevel: int = 1, *given: Any, **settings: Any) -> None:
+        if not _building.depth:
+            warns(message, category, stacklevel + 1, *given, **settings)
+
     _replaced[:] = (
         (module, "register_parameter", registers, register_parameter),
         (model, "init_weights", initializes, init_weights),
         (builtins, "print", prints, print),
         (logging.Logger, "handle", handles, handle),
+        (warnings, "warn", warns, warn),
     )
     for owner, name, _, ours in _replaced:
         setattr(owner, name, ours)

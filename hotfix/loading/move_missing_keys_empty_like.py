@@ -15,7 +15,7 @@ Here      They are marked before ``_init_weights`` runs. Where it leaves a mark 
           library's own modules, those of timm, FSDP, and a model that cannot be built in this way, whose constructor
           gets more than plain data in addition to the configuration, since it may change that, too, or in which a
           constructor writes to a global or to a class, or passes the module on, as to a registry. Weights are also left
-          alone where a constructor reads files or loads other models, and very large ones.
+          alone where a constructor is not seen to do nothing but build, and very large ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
 from hotfix.loading._built_again import Kind, built_again
-from hotfix.loading._constructors import leave_traces, words
+from hotfix.loading._constructors import leave_traces
+from hotfix.loading._only_builds import only_builds
 from hotfix.pattern import occurs
 
 ALL = ">=4.51.0,<=5.24.0"
@@ -190,7 +191,7 @@ class Recipe:
         wanted = {held.kind for held in waiting if held.is_weight}
         if not waiting or leave_traces(model.modules()):
             return {}
-        if wanted and _does_more(model):
+        if wanted and not _only_builds(model):
             wanted.clear()
         if not wanted and all(held.is_weight for held in waiting):
             return {}
@@ -277,7 +278,7 @@ def tensors_of(model: Any) -> Iterator[Held]:
         tensors = [*part._parameters.items()] if is_inside else []
         tensors += part._buffers.items() if is_own or own == "" else ()
         for name, tensor in tensors:
-            if tensor is not None:
+            if tensor is not None and not torch.nn.parameter.is_lazy(tensor):
                 kind = (type(part), name, tuple(tensor.shape))
                 yield Held(f"{path}.{name}".lstrip("."), tensor, kind, name in part._parameters)
 
@@ -291,18 +292,8 @@ def is_of_the_library(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "transformers"
 
 
-_DOES_MORE = frozenset(
-    "from_pretrained open load load_file safe_open load_state_dict hf_hub_download snapshot_download urlopen requests "
-    "run Popen system Thread warn barrier broadcast all_reduce all_gather new_group init_process_group".split()
-)
-"""Names of what should not be done twice."""
-
-
-def _does_more(model: Any) -> bool:
-    """Whether a constructor of the program's names a function that reads a file, warns, or speaks to others."""
-    kinds = {base for part in model.modules() for base in type(part).__mro__}
-    own = [kind for kind in kinds if kind.__module__.partition(".")[0] not in (*_KNOWN, "builtins")]
-    return any(_DOES_MORE & words(kind) for kind in own)
+def _only_builds(model: Any) -> bool:
+    return only_builds({base for part in model.modules() for base in type(part).__mro__})
 
 
 def _is_plain(value: Any) -> bool:

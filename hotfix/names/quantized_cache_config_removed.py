@@ -14,6 +14,8 @@ Here      The settings of 4.55.4 as a plain object. The tables have those of the
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hotfix.fix import Fix
@@ -49,6 +51,31 @@ DEFAULTS = {
 }
 
 
+class Classes(Mapping[str, type]):
+    """Those classes of a table that the release still has. Their module is looked into on use: it may be loading now.
+
+    Args:
+        names: of the classes, by key.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def _there(self) -> dict[str, type]:
+        module = sys.modules.get(CACHES)
+        there = vars(module) if module is not None else {}
+        return {key: there[name] for key, name in self._names.items() if name in there}
+
+    def __getitem__(self, key: str) -> type:
+        return self._there()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._there())
+
+    def __len__(self) -> int:
+        return len(self._there())
+
+
 @FIX.adds_made((f"{CACHES}:QuantizedCacheConfig", LACKING), exported_by=("transformers",), only_needed=True)
 def quantized_cache_config(cache_utils: Any) -> type:
     """The settings of a quantized cache; ``compute_dtype`` is float16 unless it is given."""
@@ -79,15 +106,15 @@ def quantized_cache_config(cache_utils: Any) -> type:
 
 
 @FIX.adds_made((f"{SETTINGS}:NEED_SETUP_CACHE_CLASSES_MAPPING", LACKING), only_needed=True)
-def static_caches(configuration: Any) -> dict[str, type]:
+def static_caches(configuration: Any) -> Classes:
     """The static caches by the value of ``cache_implementation``."""
-    return _of_the_release(STATIC)
+    return Classes(STATIC)
 
 
 @FIX.adds_made((f"{SETTINGS}:QUANT_BACKEND_CLASSES_MAPPING", LACKING), only_needed=True)
-def quantized_caches(configuration: Any) -> dict[str, type]:
+def quantized_caches(configuration: Any) -> Classes:
     """The quantized caches by their backend."""
-    return _of_the_release(QUANTIZED)
+    return Classes(QUANTIZED)
 
 
 class _Unset:
@@ -174,10 +201,3 @@ def crop(model: Any, past_key_values: Any, max_length: int) -> Any:
         (*(part[:, :, :max_length] if len(part) else part for part in layer[:2]), *layer[2:])
         for layer in past_key_values
     )
-
-
-def _of_the_release(names: dict[str, str]) -> dict[str, type]:
-    from importlib import import_module
-
-    there = vars(import_module(CACHES))
-    return {key: there[name] for key, name in names.items() if name in there}

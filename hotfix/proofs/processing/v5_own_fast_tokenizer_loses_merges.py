@@ -16,10 +16,10 @@ TEXTS = ["Hello hell", " hello", "hole  he"]
 
 @FIX.case(packages={"flash-attn": None}, oracles={"*": "4.57.6"})
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
-    """Ids and decoded texts of a byte-level tokenizer and one of words, of each class."""
+    """Ids and decoded texts of a byte-level tokenizer, of each class."""
     results: dict[str, torch.Tensor] = {}
     with tempfile.TemporaryDirectory() as folder:
-        files = {"bytes": _of_bytes(), "words": _of_words()}
+        files = {"bytes": _of_bytes()}
         for name, tokenizer in files.items():
             at = Path(folder, name)
             at.mkdir()
