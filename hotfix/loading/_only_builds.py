@@ -1,7 +1,7 @@
 """Does a constructor of the program's only build a module? Then it may run once more, and nothing else notices.
 
-A list of what is allowed decides, not one of what is not: calls of torch, the library, mathematics and Python's own
-functions, of the object's methods and of functions of the program that only compute as well.
+Only known calls are allowed: of torch, the library, mathematics and Python's own functions, of the object's methods,
+and of functions of the program that only compute as well.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def only_builds(kinds: Iterable[type]) -> bool:
 
 
 class _Checks:
-    """What has been checked; a function that calls itself is checked once."""
+    """The classes and functions that were checked: one that calls itself is checked once."""
 
     def __init__(self) -> None:
         self.seen: set[Any] = set()
@@ -87,7 +87,7 @@ class _Scope:
     Args:
         function: the function.
         kind: the class whose method it is, or None.
-        checks: what has been checked.
+        checks: those of all classes.
     """
 
     def __init__(self, function: types.FunctionType, kind: Any, checks: _Checks) -> None:
@@ -171,7 +171,7 @@ class _Scope:
         return node.id if isinstance(node, ast.Name) else ""
 
     def _value(self, node: ast.AST) -> Any:
-        """What an expression of names outside of the function stands for, or None."""
+        """The value of an expression of names from outside of the function, or None."""
         if isinstance(node, ast.Name):
             return self.outer.get(node.id)
         if isinstance(node, ast.Attribute):

@@ -14,8 +14,8 @@ Here      The settings of 4.55.4 as a plain object. The tables have those of the
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from hotfix.fix import Fix
@@ -52,7 +52,7 @@ DEFAULTS = {
 
 
 class Classes(Mapping[str, type]):
-    """Those classes of a table that the release still has. Their module is looked into on use: it may be loading now.
+    """Those classes of a table that the release still has, looked up on use: their module may be loading now.
 
     Args:
         names: of the classes, by key.
@@ -62,8 +62,7 @@ class Classes(Mapping[str, type]):
         self._names = names
 
     def _there(self) -> dict[str, type]:
-        module = sys.modules.get(CACHES)
-        there = vars(module) if module is not None else {}
+        there = vars(import_module(CACHES))
         return {key: there[name] for key, name in self._names.items() if name in there}
 
     def __getitem__(self, key: str) -> type:
@@ -193,9 +192,12 @@ def crop(model: Any, past_key_values: Any, max_length: int) -> Any:
             for each layer. Of four tensors in a layer, the last two belong to the encoder, and stay.
         max_length: number of tokens.
     """
-    if past_key_values is None or hasattr(past_key_values, "crop"):
-        if past_key_values is not None:
-            past_key_values.crop(max_length)
+    if past_key_values is None:
+        return None
+    if hasattr(past_key_values, "crop"):
+        surplus = past_key_values.get_seq_length() - max_length
+        if surplus > 0:
+            past_key_values.crop(-surplus)  # a negative number, for which later releases ask
         return past_key_values
     return tuple(
         (*(part[:, :, :max_length] if len(part) else part for part in layer[:2]), *layer[2:])

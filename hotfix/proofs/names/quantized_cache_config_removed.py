@@ -30,7 +30,9 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         return {"None": torch.tensor(thing().forced_decoder_ids is None), "its own": torch.tensor(forced)}
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    model = LlamaForCausalLM(LlamaConfig(num_hidden_layers=1, hidden_size=16, intermediate_size=16, vocab_size=8))
+    model = LlamaForCausalLM(
+        LlamaConfig(num_hidden_layers=1, hidden_size=16, num_attention_heads=2, intermediate_size=16)
+    )
     cache = dynamic(testbed)
     layers = tuple((torch.ones(1, 2, 5, 3) * n, torch.ones(1, 2, 5, 3)) for n in range(2))
     cropped = thing(model, layers, 3)
