@@ -127,7 +127,7 @@ def passes_positions(node: ast.AST) -> bool:
     return is_called and "cache_position=cache_position" in ast.unparse(node)
 
 
-def as_it_takes(layer: Any, *states: Any, **others: Any) -> Any:
+def as_it_takes(layer: Any, /, *states: Any, **others: Any) -> Any:
     """What a layer or an attention returns.
 
     Args:

@@ -138,7 +138,7 @@ def hamming_diversity(logits_process: Any) -> type:
     """Tokens that earlier groups of beams have chosen in this step cost a penalty."""
     base: Any = logits_process.LogitsProcessor
 
-    class HammingDiversityLogitsProcessor(base):  # type: ignore[misc]
+    class HammingDiversityLogitsProcessor(base):  # type: ignore[misc] # the base is known at run time only
         """Lower the scores of tokens that earlier groups of beams have chosen in this step.
 
         Args:

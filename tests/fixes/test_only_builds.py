@@ -109,6 +109,18 @@ class Handler(nn.Module):
         self.log.addHandler(logging.StreamHandler())
 
 
+class HandlerOfAnother(nn.Module):
+    def __init__(self, log: Any = None) -> None:
+        super().__init__()
+        log.addHandler(None)
+
+
+class HookOfAll(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.nn.modules.module.register_module_forward_hook(print)
+
+
 class Draws(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -167,7 +179,7 @@ def test_a_constructor_that_only_builds(kind: type) -> None:
     "kind",
     [
         *(ListsItself, ByAFunction, ByAPlainClass, ByAMethod, HandsOnAMethod, Handler, Draws, DrawsByPython, Reads),
-        *(Hooks, Imports, IsFreed, Counts),
+        *(Hooks, HookOfAll, HandlerOfAnother, Imports, IsFreed, Counts),
     ],
 )
 def test_a_constructor_that_does_more(kind: type) -> None:
