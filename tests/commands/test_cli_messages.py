@@ -344,7 +344,6 @@ def test_a_title_is_certain_of_its_bug():
         "TypeError: UnslothDPOTrainer.get_batch_samples() takes 3 positional arguments but 4 were given",
         "TypeError: _unsloth_get_batch_samples() takes 3 positional arguments but 4 were given",
         "TypeError: MyDecoderLayer.forward() got an unexpected keyword argument 'cache_position'",
-        "AttributeError: 'WhisperConfig' object has no attribute 'max_length'",
     ],
 )
 def test_a_class_that_no_fix_repairs_is_not_taken_for_one_that_a_fix_repairs(on, message):
@@ -356,10 +355,18 @@ def test_a_class_that_no_fix_repairs_is_not_taken_for_one_that_a_fix_repairs(on,
 
 def test_the_same_message_of_a_class_of_the_users_own_is_answered(on):
     on("5.3.0")
-    assert named("AttributeError: 'ChatGLMConfig' object has no attribute 'max_length'").startswith(
-        "v5-config-generation"
-    )
     assert named("TypeError: MyModel.forward() got an unexpected keyword argument 'cache_position'")
+
+
+@pytest.mark.parametrize("name", ["max_length", "rope_theta", "pad_token_id"])
+@pytest.mark.parametrize("kind", ["ChatGLMConfig", "LlamaConfig", "WhisperConfig"])
+def test_an_attribute_that_every_configuration_had_is_answered_for_any_class(on, kind, name):
+    on("5.3.0")
+    for message in (
+        f"AttributeError: '{kind}' object has no attribute '{name}'",
+        f"'{kind}' object has no attribute '{name}'",
+    ):
+        assert named(message).startswith("v5-config-generation")
 
 
 def test_no_bug_of_the_catalogue_has_the_message_of_a_fix_for_the_same_releases():

@@ -4,8 +4,7 @@ A message in the wild has other numbers, names and paths than the known one. It 
 terminal and prefixed with a rank. Its form decides which parts have to agree:
 
 * Some messages quote the missing thing: a name that cannot be imported, an attribute, a keyword, a module. The missing
-  thing has to be that of the known message, and its owner has to agree as well: ``…`` in a known message is any text,
-  and ``'…Config'`` a configuration that is not the library's.
+  thing has to be that of the known message, and its owner has to agree as well: ``…`` in a known message is any text.
 * Any other message is compared word by word, in order. The score is the share of the known message that occurs in the
   other one; rare words count more than frequent ones. Names in between have to agree.
 * Messages of Python and torch about anybody's code ("index 3 is out of bounds") name no bug by themselves. The
@@ -545,8 +544,6 @@ def _owner_agrees(bug: Bug, asked: Message, known: Message) -> bool:
         return classes[0] in broken if classes[1] in broken else _of_a_kind(*classes)
     if asked.form == "arity":
         return _fits(theirs, ours)
-    if theirs == f"{_ANY}Config" and _is_configuration(ours):
-        return False
     return _fits(theirs, ours) or (_ANY not in theirs and _of_a_kind(ours, theirs))
 
 
@@ -561,22 +558,6 @@ def _is_a_forward_of_another(asked: Message, known: Message) -> bool:
 def _fits(known: str, asked: str) -> bool:
     """Whether a name is the known one, which may have any text in it."""
     return known == asked or re.fullmatch(".*".join(map(re.escape, known.split(_ANY))), asked) is not None
-
-
-def _is_configuration(name: str) -> bool:
-    """Whether the installed release, or else the newest one, has a configuration class of this name."""
-    from ...loading import forms
-    from ...releases import by_release
-    from ...versions import installed
-    from .. import bugs
-
-    try:
-        known = by_release.releases()
-    except ImportError:  # of lzma, which some Pythons lack
-        return False
-    release = installed.version(bugs.PACKAGE)
-    read = by_release.reader(release if release in known else known[-1])
-    return read is not None and f"{name!r}" in (read(forms.AUTO[0]) or "")
 
 
 def _classes(bug: Bug) -> set[str]:
