@@ -19,7 +19,7 @@ import types
 from pathlib import Path
 from time import process_time
 
-from hotfix.patching import asked
+from hotfix.patching import restoring
 from tools.testbed import overlay
 
 IMPORT = """
@@ -32,10 +32,10 @@ print(time.process_time() - begin)
 KNOWN = """
 import types
 from time import process_time
-from hotfix.patching import asked
-asked.prepare()
+from hotfix.patching import restoring
+restoring.prepare()
 module = types.ModuleType("lacking")
-asked.put(module, "gone1", asked.Restored("gone1", len))
+restoring.put(module, "gone1", restoring.Restored("gone1", len))
 counts = []
 for turn in range(30):
     begin = process_time()
@@ -50,11 +50,11 @@ TRIES = "".join(f"try:\n    x{number} = 1\nexcept KeyError:\n    pass\n" for num
 
 def main() -> None:
     """Print a line for each."""
-    asked.prepare()
+    restoring.prepare()
     plain, lacking = types.ModuleType("plain"), types.ModuleType("lacking")
     plain.there = lacking.there = 1  # type: ignore[attr-defined]
     for number in range(20):
-        asked.put(lacking, f"gone{number}", asked.Restored(f"gone{number}", len))
+        restoring.put(lacking, f"gone{number}", restoring.Restored(f"gone{number}", len))
     exec("module.gone0", {"module": lacking, "__name__": "program"})  # the first one of a process imports what decides
     codes = [compile(f"{TRIES}module.gone1\n", f"program{number}.py", "exec") for number in range(200)]
     first = []

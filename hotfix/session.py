@@ -25,7 +25,7 @@ from .engine.entry import Entry
 from .engine.policy import Policy, narrowed
 from .engine.selection import Request, Selection, allowed
 from .errors import HotfixError, PolicyError
-from .patching import asked, presence, tabled
+from .patching import presence, restoring, tabled
 from .patching.hints import Hints, is_hinting
 from .versions import installed
 
@@ -122,7 +122,7 @@ class Session:
                     repairs = self._repairs
                     line = summary.LineAtExit(log, repairs.ledger, self._names_received, repairs.replaced)
                     log.on_detail = line.expect
-                    asked.on_first(line.expect)
+                    restoring.on_first(line.expect)
         return self._repairs
 
     @property
@@ -659,7 +659,7 @@ class Session:
             return False
         return self._may_need(entry)
 
-    def _names_received(self) -> Mapping[str, asked.Received]:
+    def _names_received(self) -> Mapping[str, restoring.Received]:
         """The names that this process has received because it would have failed without them."""
         return self.repairs.restored(self.selection.ids)
 

@@ -21,7 +21,7 @@ from typing import Any
 def main() -> None:
     """Check the rows, and print the errors."""
     import hotfix.auto  # noqa: F401
-    from hotfix.patching import asked
+    from hotfix.patching import restoring
 
     threading.excepthook = lambda args: failures.append(f"{args.exc_type.__name__}: {args.exc_value}")
     failures: list[str] = []
@@ -36,7 +36,7 @@ def main() -> None:
             print(f"{module}:{name}: not checked ({error!r:.80})", file=sys.stderr)
             continue
         if loaded is not None and hasattr(loaded, name):  # the release may handle it itself
-            if f"{module}:{name}" in asked.received():
+            if f"{module}:{name}" in restoring.received():
                 print(f"{module}:{name}: it is there for a program that looks")
             continue
         # In a separate thread, where nothing handles the error.

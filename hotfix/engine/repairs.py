@@ -14,7 +14,7 @@ from .._support.locks import Lock
 from .._support.words import covers
 from ..errors import HotfixError
 from ..fix import Fix, Target
-from ..patching import asked, compiled, scope
+from ..patching import compiled, restoring, scope
 from ..patching.journal import Journal
 from ..versions.judgement import Verdict
 from .apply import Applier
@@ -217,9 +217,9 @@ class Repairs:
         with self._lock:
             self.journal.restore_in_copy(original, copy)
 
-    def restored(self, ids: Collection[str]) -> dict[str, asked.Received]:
+    def restored(self, ids: Collection[str]) -> dict[str, restoring.Received]:
         """The names that the process has received because it would have failed without them, by ``module:qualname``."""
-        return {name: receipt for name, receipt in asked.received().items() if receipt.fix in ids}
+        return {name: receipt for name, receipt in restoring.received().items() if receipt.fix in ids}
 
     def uninstall(self, ids: Optional[set[str]]) -> list[Outcome]:
         """Remove fixes, or all if None. Returns the outcomes of those that cannot be undone; they stay recorded."""

@@ -6,7 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from hotfix.patching import scope
-from hotfix.patching.asked import is_compiling
+from hotfix.patching.compiling import is_compiling
 
 if TYPE_CHECKING:
     import torch

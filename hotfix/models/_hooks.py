@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from hotfix.patching import hooks, scope
-from hotfix.patching.asked import settled
+from hotfix.patching.compiling import settled
 
 
 def only_read(module: Any, fix: str = "") -> bool:

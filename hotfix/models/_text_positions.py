@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hotfix.models import _hooks, _registered
 from hotfix.patching import scope
-from hotfix.patching.asked import settled
+from hotfix.patching.compiling import settled
 
 if TYPE_CHECKING:
     import torch

@@ -28,7 +28,7 @@ from typing import Any
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
-from hotfix.patching.asked import is_compiling
+from hotfix.patching.compiling import is_compiling
 
 FIX = Fix(
     title="Flash attention sees one key more than sliding_window",

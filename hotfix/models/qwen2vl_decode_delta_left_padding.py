@@ -19,7 +19,7 @@ from typing import Any
 from weakref import ref
 
 from hotfix.fix import Fix
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, scope
 
 FIX = Fix(
     title="Qwen2-VL, Qwen2.5-VL: batched generation with left padding gives wrong text",
@@ -63,14 +63,14 @@ def remember(model: Any, deltas: Any) -> None:
         model: the model that holds them.
         deltas: a tensor.
     """
-    if not asked.is_compiling():
+    if not compiling.is_compiling():
         key = id(model)
         _counted[key] = ref(model, lambda _: _counted.pop(key, None)), ref(deltas), _state(deltas)
 
 
 def are_as_counted(model: Any) -> bool:
     """Whether the program has not changed the ``rope_deltas`` of a model since they were counted for a prompt."""
-    if asked.is_compiling() or id(model) not in _counted:
+    if compiling.is_compiling() or id(model) not in _counted:
         return True
     _, counted, state = _counted[id(model)]
     deltas = model.rope_deltas

@@ -19,7 +19,7 @@ import sys
 from typing import Any, Optional, Union
 
 from hotfix.fix import Fix
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, scope
 from hotfix.pattern import Rewrite, occurs
 
 FIX = Fix(
@@ -73,7 +73,7 @@ def through(module: Any, hidden_states: Any, /, **others: Any) -> Any:
         hidden_states: what the layer before has returned.
         others: further arguments of a layer.
     """
-    if type(hidden_states) is not tuple or asked.is_compiling():  # handlers of the program cannot be traced
+    if type(hidden_states) is not tuple or compiling.is_compiling():  # handlers of the program cannot be traced
         return module(hidden_states, **others)
     try:
         return module(hidden_states, **others)

@@ -19,7 +19,7 @@ import sys
 from typing import Any, Optional
 
 from hotfix.fix import Fix
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, scope
 from hotfix.pattern import Rewrite, occurs
 
 _OTHERS = "layers of this model are rarely replaced"
@@ -100,7 +100,7 @@ def kind_of(layer: Any, model: Any) -> Any:
     Raises:
         AttributeError: as the release does, if the kind is not certain or the program handles the error.
     """
-    if asked.is_compiling():  # handlers of the program cannot be traced
+    if compiling.is_compiling():  # handlers of the program cannot be traced
         return layer.attention_type
     try:
         return layer.attention_type

@@ -23,7 +23,7 @@ import sys
 from typing import Any, Optional
 
 from hotfix.fix import Fix
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, scope
 from hotfix.pattern import Rewrite, occurs
 
 _OTHERS = "the layers of this model are rarely replaced"
@@ -135,7 +135,7 @@ def as_it_takes(layer: Any, /, *states: Any, **others: Any) -> Any:
         states: its input; an attention has it among the others, as ``hidden_states``.
         others: what it is passed besides.
     """
-    if asked.is_compiling():
+    if compiling.is_compiling():
         return layer(*states, **others)
     try:
         return layer(*states, **others)

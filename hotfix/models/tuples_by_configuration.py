@@ -24,7 +24,7 @@ from typing import Any, Optional
 from hotfix.fix import Fix
 from hotfix.models import _hooks
 from hotfix.patching import scope
-from hotfix.patching.asked import is_compiling, settled
+from hotfix.patching.compiling import is_compiling, settled
 
 FIX = Fix(
     title="AttributeError: 'tuple' object has no attribute 'last_hidden_state', with return_dict=False in the config",

@@ -20,7 +20,7 @@ from typing import Any, Callable
 
 from hotfix.fix import Fix
 from hotfix.names import caches
-from hotfix.patching.asked import is_compiling
+from hotfix.patching.compiling import is_compiling
 
 MODULE = "transformers.cache_utils"
 

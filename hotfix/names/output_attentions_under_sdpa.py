@@ -21,7 +21,7 @@ import types
 from typing import Any, Callable, Optional
 
 from hotfix.fix import Fix
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, scope
 
 FIX = Fix(
     title="ValueError: The `output_attentions` attribute is not supported when using … sdpa",
@@ -56,7 +56,7 @@ def with_eager_attention(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, *args, **kwargs)
         except ValueError as _hotfix_error:  # `hotfix.asking` does not count a handler with this name
-            if asked.is_compiling() or not is_all_there_is(self):
+            if compiling.is_compiling() or not is_all_there_is(self):
                 raise
             if not scope.is_declared(_hotfix_error, FIX.id, FIX.errors) or not _is_assigned(sys._getframe(1)):
                 raise

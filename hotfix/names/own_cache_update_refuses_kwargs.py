@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from hotfix.fix import Fix
 from hotfix.names import overrides
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, scope
 
 FIX = Fix(
     title="TypeError: MyCache.update() got an unexpected keyword argument 'kwargs'",
@@ -56,7 +56,7 @@ def _adapt(cls: Any) -> None:
 
     @wraps(update)
     def without(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _KEY in kwargs and (owner in _without or asked.is_compiling() or _would_end()):
+        if _KEY in kwargs and (owner in _without or compiling.is_compiling() or _would_end()):
             _without.add(owner)
             del kwargs[_KEY]
         return update(self, *args, **kwargs)

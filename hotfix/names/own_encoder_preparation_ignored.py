@@ -19,7 +19,7 @@ from typing import Any
 
 from hotfix.fix import Fix
 from hotfix.names import overrides
-from hotfix.patching import asked, elsewhere, scope
+from hotfix.patching import elsewhere, restoring, scope
 
 _MIXIN = "transformers.generation.utils:GenerationMixin"
 _OLD = "_prepare_encoder_decoder_kwargs_for_generation"
@@ -118,7 +118,7 @@ def revived(model: Any, method: Any, *arguments: Any) -> Any:
     """
     inputs, of_model, *rest = arguments
     try:
-        with asked.granting(f"{_MIXIN}.{_OLD}"):
+        with restoring.granting(f"{_MIXIN}.{_OLD}"):
             return prepared(model, inputs, {**of_model}, *rest)
     except Exception as error:
         scope.leave_alone(FIX.id, f"your {type(model).__name__}.{_OLD} raises {type(error).__name__}: {error}")

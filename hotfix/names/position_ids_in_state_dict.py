@@ -19,7 +19,7 @@ from contextlib import suppress
 from typing import Any, Optional
 
 from hotfix.fix import Fix
-from hotfix.patching import asked, scope
+from hotfix.patching import restoring, scope
 
 FIX = Fix(
     title='RuntimeError: Unexpected key(s) in state_dict: "text_model.embeddings.position_ids"',
@@ -80,7 +80,7 @@ def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any, *
             if scope.is_handled(FIX.id, RuntimeError, frame.f_back):
                 return
             unexpected.remove(key)
-            asked.note(f"{owner.__module__}:{owner.__qualname__}.position_ids", FIX.id, frame.f_back or frame)
+            restoring.note(f"{owner.__module__}:{owner.__qualname__}.position_ids", FIX.id, frame.f_back or frame)
 
 
 def _is_saved(module: Any, name: str, state_dict: Any, prefix: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, Callable
 
 from hotfix.fix import Fix
 from hotfix.names import overrides, restarts
-from hotfix.patching import asked
+from hotfix.patching import compiling
 
 FIX = Fix(
     title="TypeError: prepare_inputs_for_inference() got an unexpected keyword argument 'cache_position'",
@@ -47,7 +47,7 @@ def for_methods_that_take_none(original: Callable[..., Any]) -> Callable[..., An
 
     @wraps(original)
     def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if asked.is_compiling() or not _takes_none(self) or not overrides.would_end(TypeError):
+        if compiling.is_compiling() or not _takes_none(self) or not overrides.would_end(TypeError):
             return original(self, *args, **kwargs)
         with restarts.changed(self, **{_NAME: without_positions}):
             return original(self, *args, **kwargs)

@@ -28,7 +28,7 @@ from typing import Any, Callable, Optional
 from hotfix._support.memo import weakly
 from hotfix.fix import Fix
 from hotfix.names.cache_names import all_within, cuts, looks_for, mentions, parameters_of, steps_of, uses_otherwise
-from hotfix.patching import asked
+from hotfix.patching import compiling
 
 FIX = Fix(
     title="PEFT's prompt tuning and code of your own find no past_key_values among the prepared inputs",
@@ -50,7 +50,7 @@ def by_both_names(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def prepare(*args: Any, **kwargs: Any) -> Any:
         inputs = original(*args, **kwargs)
-        if asked.is_compiling() or kwargs.get("use_cache") is False:
+        if compiling.is_compiling() or kwargs.get("use_cache") is False:
             return inputs
         if type(inputs) is dict and NEW in inputs and inputs.keys().isdisjoint(OLD):
             caller = caller_of(sys._getframe(1))

@@ -32,7 +32,7 @@ from typing import Any, Callable, Optional
 from hotfix.fix import Fix
 from hotfix.names import tuple_model_given_a_cache as of_tuples
 from hotfix.names import v5_older_prepare_inputs as of_older
-from hotfix.patching import asked, scope
+from hotfix.patching import restoring, scope
 
 FIX = Fix(
     title="AttributeError: 'InternLM2ForCausalLM' object has no attribute 'generate'",
@@ -131,8 +131,8 @@ def _give(owner: type, *names: str) -> None:
         return
     _GIVEN[owner] = names
     for name in names:
-        restored = asked.Restored(name, _names()[name], target=f"{MODEL}.{name}", fix=FIX.id)
-        asked.put_in_class(owner, name, restored)
+        restored = restoring.Restored(name, _names()[name], target=f"{MODEL}.{name}", fix=FIX.id)
+        restoring.put_in_class(owner, name, restored)
 
 
 def _names() -> dict[str, Any]:
@@ -169,7 +169,7 @@ def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(self, GenerationMixin) and not isinstance(self, _inherited()):  # called as a function of its own
         return GenerationMixin.generate(self, *args, **kwargs)
     if not (_is_foreign(type(self)) and inherit(type(self))):
-        raise asked.missing(self, type(self), "generate")
+        raise restoring.missing(self, type(self), "generate")
     return _inherited().generate(self, *args, **kwargs)
 
 
@@ -183,7 +183,7 @@ class Settings:
             AttributeError: no release has them for such a class.
         """
         if model is None or not (_is_foreign(type(model)) and inherit(type(model))):
-            raise asked.missing(model, owner or type(model), "generation_config")
+            raise restoring.missing(model, owner or type(model), "generation_config")
         model.generation_config = _configuration_for(model)
         return model.generation_config
 
@@ -271,6 +271,6 @@ def restore() -> None:
     _CHANGED.clear()
     for owner, names in _GIVEN.items():
         for name in names:
-            asked.take_from_class(owner, name)
-            asked.forget(f"{MODEL}.{name}")
+            restoring.take_from_class(owner, name)
+            restoring.forget(f"{MODEL}.{name}")
     _GIVEN.clear()

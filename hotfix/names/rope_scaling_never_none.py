@@ -21,7 +21,7 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from hotfix import asking
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import compiling
 
 _REPLACED_SINCE = (
     "deepseek_v3.configuration_deepseek_v3:DeepseekV3Config",
@@ -55,7 +55,7 @@ def as_read(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     @wraps(original)
     def rope_scaling(self: Any) -> Any:
         parameters = original(self)
-        if type(parameters) is not dict or "type" in parameters or asked.is_compiling():
+        if type(parameters) is not dict or "type" in parameters or compiling.is_compiling():
             return parameters  # a dictionary of the program's own class may know more keys than it lists
         return _for_the_reader(parameters, sys._getframe().f_back)
 

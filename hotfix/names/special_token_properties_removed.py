@@ -19,7 +19,7 @@ import weakref
 from typing import Any, Callable, cast
 
 from hotfix.fix import Fix
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, restoring, scope
 
 TOKENS = [f"{kind}_token{end}" for kind in ("bos", "eos", "unk", "sep", "pad", "cls", "mask") for end in ("", "_id")]
 
@@ -38,7 +38,7 @@ _PAST_THE_HOOK = frozenset(("super", "__getattribute__"))
 """The names in code that may ask past ``__getattr__``."""
 
 
-class Token(asked.Restored):
+class Token(restoring.Restored):
     """A property that gives what the ``__getattr__`` of the library gives."""
 
     def __init__(self, name: str, anchor: type) -> None:
@@ -48,7 +48,7 @@ class Token(asked.Restored):
 
     def __get__(self, instance: Any, owner: type) -> Any:
         anchor: Any = self.anchor
-        frame = None if asked.is_compiling() else sys._getframe(1)
+        frame = None if compiling.is_compiling() else sys._getframe(1)
         if instance is None:
             return self.answer(None, owner, frame)
         for kind in self._later(owner):
@@ -58,14 +58,14 @@ class Token(asked.Restored):
                     return value
         hook: Any = getattr(owner, "__getattr__", None)
         if hook is not anchor.__getattr__:
-            raise asked.missing(instance, owner, self.name)  # Python then calls the `__getattr__` of the class
+            raise restoring.missing(instance, owner, self.name)  # Python then calls the `__getattr__` of the class
         words = _PAST_THE_HOOK.intersection(frame.f_code.co_names) if frame is not None else ()
         if frame is not None and words and not _is_known(frame.f_globals.get("__name__")):
             by_method = "__getattribute__" in words and not scope.is_handled(FIX.id, AttributeError, frame)
-            if not (by_method or asked.would_end(AttributeError, frame, self.name)):
+            if not (by_method or restoring.would_end(AttributeError, frame, self.name)):
                 if "super" in words:
                     raise AttributeError(f"'super' object has no attribute {self.name!r}")
-                raise asked.missing(instance, owner, self.name)
+                raise restoring.missing(instance, owner, self.name)
             self.give(frame)
         return hook(instance, self.name)
 

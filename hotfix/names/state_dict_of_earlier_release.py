@@ -26,7 +26,7 @@ from typing import Any, Optional
 
 from hotfix.fix import Fix
 from hotfix.names.position_ids_in_state_dict import strict_load
-from hotfix.patching import asked, scope
+from hotfix.patching import restoring, scope
 
 FIX = Fix(
     title='RuntimeError: Missing key(s) in state_dict: "vit.layers.0.attention.q_proj.weight"',
@@ -59,7 +59,7 @@ def _load_from_state_dict(self: Any, state_dict: Any, prefix: str, *args: Any, *
             if new is not None:
                 state_dict[new] = tensor
         kind, first = type(self), next(iter(names))[len(prefix) :]
-        asked.note(f"{kind.__module__}:{kind.__qualname__}.{first}", FIX.id, frame.f_back or frame)
+        restoring.note(f"{kind.__module__}:{kind.__qualname__}.{first}", FIX.id, frame.f_back or frame)
     further(state_dict, prefix, *args, **kwargs)
 
 

@@ -25,7 +25,7 @@ from typing import Any, Callable, NamedTuple, Optional
 from hotfix import asking
 from hotfix.asking._bytecode import CALLS, Code
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import compiling
 
 _REFUSED = "ValueError: Passing a tuple of `past_key_values` is not supported anymore. Please use a `Cache` instance."
 _REFUSED_AS_CACHE = "ValueError: Passing a tuple for `cache` is not supported anymore. Please use a `Cache` instance."
@@ -56,7 +56,7 @@ def as_unpacked(original: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Ite
 
     @wraps(original)
     def __iter__(self: Any) -> Iterator[Any]:  # noqa: N807 - its name
-        if asked.is_compiling():
+        if compiling.is_compiling():
             return original(self)
         depth = _starts(sys._getframe(1))
         return original(self) if depth is None else _rows(original(self), depth)

@@ -25,7 +25,7 @@ from typing import Any, Callable, Optional
 from weakref import WeakValueDictionary
 
 from hotfix.fix import Fix
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, restoring, scope
 
 FIX = Fix(
     title="AttributeError from generate() or .shape with the result of apply_chat_template",
@@ -67,7 +67,7 @@ def remembering(original: Callable[..., Any]) -> Callable[..., Any]:
     def apply_chat_template(*args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
         is_asked_for = len(args) > 2 or any(name in kwargs for name in _BEFORE)
-        if not is_asked_for and not asked.is_compiling() and type(made).__name__ == "BatchEncoding":
+        if not is_asked_for and not compiling.is_compiling() and type(made).__name__ == "BatchEncoding":
             _returned[id(made)] = made
         return made
 
@@ -85,12 +85,12 @@ def answering(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return original(self, item)
         except AttributeError:
-            if item.startswith("_") or asked.is_compiling() or not _is_of_ids(self):
+            if item.startswith("_") or compiling.is_compiling() or not _is_of_ids(self):
                 raise
             ids, frame = self.data["input_ids"], _outside(sys._getframe(1))
-            if frame is None or not hasattr(ids, item) or not asked.would_end(AttributeError, frame, item):
+            if frame is None or not hasattr(ids, item) or not restoring.would_end(AttributeError, frame, item):
                 raise
-            asked.note(f"{BASE}:BatchEncoding.{item}", FIX.id, frame)
+            restoring.note(f"{BASE}:BatchEncoding.{item}", FIX.id, frame)
         _becomes_ids(self)
         return getattr(ids, item)
 

@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from hotfix import asking
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import compiling, restoring
 
 FIX = Fix(
     title="AttributeError: 'BaseModelOutputWithPooling' object has no attribute 'norm'",
@@ -94,7 +94,7 @@ def remembering(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def get(self: Any, *args: Any, **kwargs: Any) -> Any:
         output = original(self, *args, **kwargs)
-        if not asked.is_compiling() and getattr(output, "pooler_output", None) is not None and _equip(type(output)):
+        if not compiling.is_compiling() and getattr(output, "pooler_output", None) is not None and _equip(type(output)):
             _returned[id(output)] = output
         return output
 
@@ -120,7 +120,7 @@ def restore() -> None:
     _equipped.clear()
     _returned.clear()
     for name in _noted:
-        asked.forget(name)
+        restoring.forget(name)
     _noted.clear()
 
 
@@ -144,7 +144,7 @@ def _further(output: Any, name: str) -> Any:
     return None if owner is None else vars(owner)[name].__get__(output, type(output))
 
 
-@asked.settled  # `torch.compile` cannot trace a search in the methods of a built-in class
+@compiling.settled  # `torch.compile` cannot trace a search in the methods of a built-in class
 def _owner(kind: type, name: str) -> Optional[type]:
     """The class after the library's that has a method."""
     order = kind.__mro__
@@ -169,7 +169,7 @@ def _is_of_the_library(frame: types.FrameType) -> bool:
 def _note(output: Any, name: str, frame: types.FrameType) -> None:
     target = f"{type(output).__module__}:{type(output).__qualname__}.{name}"
     _noted.add(target)
-    asked.note(target, FIX.id, frame)
+    restoring.note(target, FIX.id, frame)
 
 
 def _attribute(self: Any, name: str) -> Any:
@@ -177,8 +177,8 @@ def _attribute(self: Any, name: str) -> Any:
     further = _further(self, "__getattr__")
     if further is not None:
         return further(name)
-    if asked.is_compiling():
-        raise asked.missing(self, type(self), name)
+    if compiling.is_compiling():
+        raise restoring.missing(self, type(self), name)
     if _is_of_features(self):
         from torch import Tensor
 
@@ -187,11 +187,11 @@ def _attribute(self: Any, name: str) -> Any:
             _note(self, name, frame)
             return _call
         is_of_tensors = not name.startswith("_") and hasattr(Tensor, name) and not _is_of_the_library(frame)
-        if is_of_tensors and asked.would_end(AttributeError, frame, name):
+        if is_of_tensors and restoring.would_end(AttributeError, frame, name):
             _note(self, name, frame)
             return getattr(self.pooler_output, name)
     object.__getattribute__(self, name)  # raises the error that Python has discarded
-    raise asked.missing(self, type(self), name)
+    raise restoring.missing(self, type(self), name)
 
 
 def _listed(self: Any) -> list[str]:
@@ -259,12 +259,12 @@ class _Operator:
         further = _further(instance, self.name)
         if further is not None:
             return further
-        if not asked.is_compiling() and asking.asker(sys._getframe(1), self.name) != "unknown":
-            raise asked.missing(instance, type(instance), self.name)
+        if not compiling.is_compiling() and asking.asker(sys._getframe(1), self.name) != "unknown":
+            raise restoring.missing(instance, type(instance), self.name)
         return partial(self.apply, instance)
 
     def apply(self, output: Any, other: Any) -> Any:
-        if asked.is_compiling() or not _is_of_features(output):
+        if compiling.is_compiling() or not _is_of_features(output):
             return NotImplemented
         from torch import Tensor, nn
 

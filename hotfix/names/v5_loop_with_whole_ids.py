@@ -31,7 +31,7 @@ from hotfix._support.memo import weakly
 from hotfix.asking._bytecode import Code
 from hotfix.fix import Fix
 from hotfix.names.cache_names import steps_of
-from hotfix.patching import asked, hooks, scope
+from hotfix.patching import compiling, hooks, scope
 
 _OF_AUDIO = "its tokens are codes of audio, which custom loops do not pass"
 
@@ -67,7 +67,7 @@ def with_the_number(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(original)
     def prepare(*args: Any, **kwargs: Any) -> Any:
-        if asked.is_compiling() or not args:  # the release's own decorator refuses a model that is given by name
+        if compiling.is_compiling() or not args:  # the release's own decorator refuses a model that is given by name
             return original(*args, **kwargs)
         model, given = args[0], {**dict(zip(_NAMES, args[1:])), **kwargs}
         try:

@@ -32,7 +32,7 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from hotfix.fix import Fix
 from hotfix.names import caches, restarts
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, scope
 
 FIX = Fix(
     title="remote code of 4.x crashes in the second step of generate(): sizes do not match, or cache_position is None",
@@ -72,7 +72,7 @@ def again_as_before(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(original)
     def generate(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if asked.is_compiling() or not _is_older(type(self)):
+        if compiling.is_compiling() or not _is_older(type(self)):
             return original(self, *args, **kwargs)
         begin = _Begin.now(self)
         try:

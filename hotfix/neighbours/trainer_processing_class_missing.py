@@ -19,7 +19,7 @@ from functools import wraps
 from typing import Any, Callable
 
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import restoring
 
 FIX = Fix(
     title="TypeError: Trainer.__init__() got an unexpected keyword argument 'processing_class'",
@@ -53,7 +53,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
     # No addition: later releases have it as an attribute of the instance, and no release as one of the class.
     cls = getattr(sys.modules.get(original.__module__), "Trainer", None)
     if original.__qualname__ == "Trainer.__init__" and cls is not None and not hasattr(cls, "processing_class"):
-        asked.put_in_class(cls, "processing_class", _Processing("processing_class", property(_tokenizer)))
+        restoring.put_in_class(cls, "processing_class", _Processing("processing_class", property(_tokenizer)))
         _with_it.append(cls)
 
     @wraps(original)
@@ -84,7 +84,7 @@ def _tokenizer(trainer: Any) -> Any:
     return trainer.tokenizer
 
 
-class _Processing(asked.Restored):
+class _Processing(restoring.Restored):
     """The attribute: no data descriptor, so that what a Trainer or a class of one has itself comes first."""
 
     def __get__(self, trainer: Any, owner: type) -> Any:
@@ -99,7 +99,7 @@ def take_away() -> None:
     """A Trainer has no such attribute again."""
     for cls in _with_it:
         if isinstance(vars(cls).get("processing_class"), _Processing):
-            asked.take_from_class(cls, "processing_class")
+            restoring.take_from_class(cls, "processing_class")
     _with_it.clear()
 
 

@@ -27,7 +27,7 @@ from typing import Any, Callable, Optional
 
 from hotfix import asking
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import compiling
 
 _MISSING = ("mergekit", "llm_blender", "liger_kernel", "weave", "vllm_ascend")
 
@@ -59,7 +59,7 @@ def false_before_an_import(original: Callable[..., Any]) -> Callable[..., Any]:
     def _is_package_available(pkg_name: str, return_version: bool = False) -> Any:
         answer = original(pkg_name, return_version)
         is_missing = type(answer) is tuple and not return_version and not answer[0]
-        if not is_missing or asked.is_compiling():
+        if not is_missing or compiling.is_compiling():
             return answer
         frame = sys._getframe(1)
         return _pair(pkg_name, answer) if _is_for_a_test(frame.f_code, frame.f_lasti) else answer
@@ -77,7 +77,7 @@ class Missing(tuple[bool, Any]):
     package: str
 
     def __bool__(self) -> bool:
-        return asked.is_compiling() or not _would_end(sys._getframe(1), self.package)
+        return compiling.is_compiling() or not _would_end(sys._getframe(1), self.package)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return tuple, (list(self),)

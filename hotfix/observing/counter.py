@@ -25,7 +25,7 @@ from threading import get_ident
 from types import FrameType
 from typing import Any, Callable, Optional
 
-from ..patching import asked
+from ..patching import compiling
 from ..trigger import Call, Trigger
 
 __all__ = ["Counted", "Counter", "First"]
@@ -314,7 +314,7 @@ def _prepare() -> None:
     global _is_compiling
     compiler: Any = sys.modules.get("torch.compiler")
     _is_compiling = getattr(compiler, "is_compiling", None) or (
-        asked.is_compiling if "torch" in sys.modules else _never
+        compiling.is_compiling if "torch" in sys.modules else _never
     )
 
 

@@ -1,6 +1,6 @@
 """One extra line in the error for a removed name that a disabled fix would restore.
 
-A module that lacks such names gets its own class (see `hotfix.patching.asked`), with a descriptor for each of these
+A module that lacks such names gets its own class (see `hotfix.patching.restoring`), with a descriptor for each of these
 names and for nothing else. The module's own names come first, then the results of its own ``__getattr__``. For any
 other name Python finds nothing in that class, as before, so a failing ``hasattr`` costs no more. The error keeps its
 type and its text; the line is a note (PEP 678), or a second line of the text before Python 3.11.
@@ -24,7 +24,7 @@ from typing import Any, Optional
 
 from .. import asking as _asking
 from ..errors import Refusal
-from . import asked
+from . import restoring
 
 _LINES = "_hotfix_lines"
 
@@ -50,29 +50,29 @@ class Hints:
             return
         base = type(module)
         try:
-            kind: Any = asked.class_of(module, makes=True)
+            kind: Any = restoring.class_of(module, makes=True)
         except Refusal:  # its errors stay as they are
             return
         for name, line in lines.items():
             descriptor = vars(kind).get(name)
             if descriptor is None:
                 descriptor = _Gone(name, line)
-                asked.put(module, name, descriptor)
+                restoring.put(module, name, descriptor)
                 self._gone.append((module, name, descriptor))
         self._modules.append(module)
         setattr(kind, _LINES, lines)
         if hasattr(base, "__getattr__"):
-            kind.__getattr__ = _with_lines(vars(kind)[asked.BASE], lines)
+            kind.__getattr__ = _with_lines(vars(kind)[restoring.BASE], lines)
 
     def clear(self) -> None:
         """Remove the descriptors. A module without any gets its old class back, unless its class was changed since."""
         for module in self._modules:
-            kind = asked.class_of(module)
+            kind = restoring.class_of(module)
             for member in (_LINES, "__getattr__"):
                 if kind is not None and member in vars(kind):
                     delattr(kind, member)
         for module, name, descriptor in self._gone:
-            asked.take(module, name, descriptor)
+            restoring.take(module, name, descriptor)
         self._gone.clear()
         self._modules.clear()
 
@@ -98,11 +98,11 @@ class _Gone:
         if module is None:
             return self
         frame = sys._getframe(1)
-        if not asked.imports(frame) or not _asking.would_end(AttributeError, frame, self.name, of_module=True):
+        if not restoring.imports(frame) or not _asking.would_end(AttributeError, frame, self.name, of_module=True):
             raise AttributeError(self.name)  # Python replaces it, or calls the module's own `__getattr__`
         with suppress(AttributeError):
-            return asked.own_answer(module, self.name)
-        raise asked.cannot_import(module, self.name, self.line)
+            return restoring.own_answer(module, self.name)
+        raise restoring.cannot_import(module, self.name, self.line)
 
 
 def _with_lines(base: Any, lines: Mapping[str, str]) -> Any:
@@ -113,7 +113,7 @@ def _with_lines(base: Any, lines: Mapping[str, str]) -> Any:
             return base.__getattr__(self, name)
         except AttributeError as error:
             if name in lines and _asking.would_end(AttributeError, 2, name, of_module=True):
-                asked.with_line(error, lines[name])
+                restoring.with_line(error, lines[name])
             raise
 
     return __getattr__

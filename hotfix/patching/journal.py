@@ -21,7 +21,7 @@ from .._support.locks import Lock
 from .._support.words import parts
 from ..errors import Refusal
 from ..fix import Addition, Fix, Target
-from . import asked, binding, code, compiled, live, placing, presence, scope
+from . import binding, code, compiled, live, placing, presence, restoring, scope
 
 
 class Stranded(NamedTuple):
@@ -39,7 +39,7 @@ class Journal:
         self._operations: list[_Operation] = []
         self._made: dict[tuple[Addition, int], Any] = {}
         self._lock = Lock()
-        asked.prepare()
+        restoring.prepare()
 
     def install(
         self, fix: Fix, target: Target, module: types.ModuleType, late: bool = False, plainly: bool = False
@@ -87,9 +87,9 @@ class Journal:
                 if (
                     isinstance(operation, _Restoring)
                     and operation.owner is original
-                    and isinstance(operation.value, asked.Restored)
+                    and isinstance(operation.value, restoring.Restored)
                 ):
-                    asked.put(copy, operation.name, operation.value)
+                    restoring.put(copy, operation.name, operation.value)
                     operation.copies.append(copy)
 
     def uninstall(self, fix_ids: Optional[set[str]] = None) -> list[Stranded]:
@@ -214,7 +214,7 @@ class Journal:
             raise Refusal(f"{target.qualname} is there already")
         asks = (target.implementation.only_needed or not plainly) and name not in presence.OF_EVERY_CLASS
         if asks and isinstance(owner, dict):
-            if late and not isinstance(owner, asked.Entries):
+            if late and not isinstance(owner, restoring.Entries):
                 raise Refusal(f"{target.module} was imported before hotfix, and others may hold {path[-1]}")
             return _RestoringEntry(module, owner, name, self._made, holder, path[-1])
         return (_Restoring if asks else _Adding)(module, owner, name, self._made)
@@ -609,7 +609,7 @@ class _Adding:
 
 
 class _Restoring(_Adding):
-    """A name that only code gets that would fail without it (see `hotfix.patching.asked`).
+    """A name that only code gets that would fail without it (see `hotfix.patching.restoring`).
 
     Attributes:
         copies: copies of the owner that have the name, too.
@@ -647,44 +647,46 @@ class _Restoring(_Adding):
             leaf = sys.modules.get(addition.leaf)
             if not is_lazy and (leaf is None or not (addition.home or self.name in vars(leaf))):
                 raise Refusal(f"{addition.leaf}, which has {self.name}, was not imported")
-            self.value = asked.Restored(self.name, None, partial(self._of_leaf, addition), **origin)
+            self.value = restoring.Restored(self.name, None, partial(self._of_leaf, addition), **origin)
         else:
             value = self._made(addition, self.module)
             if isinstance(value, types.ModuleType):
                 self.value = value
-                asked.MODULES.put(f"{package}{self.name}", value, step.fix.id)
+                restoring.MODULES.put(f"{package}{self.name}", value, step.fix.id)
                 return
-            self.value = value if isinstance(value, asked.Restored) else _kind_of(self.name, value)(self.name, value)
+            self.value = (
+                value if isinstance(value, restoring.Restored) else _kind_of(self.name, value)(self.name, value)
+            )
             vars(self.value).update(origin)
         if isinstance(self.owner, type):
-            asked.put_in_class(self.owner, self.name, self.value)
+            restoring.put_in_class(self.owner, self.name, self.value)
         else:
-            asked.put(self.owner, self.name, self.value)
+            restoring.put(self.owner, self.name, self.value)
 
     def _of_leaf(self, addition: Addition) -> Any:
         """The object that the exporting module has under this name."""
-        leaf = asked.MODULES.known(addition.leaf) or import_module(addition.leaf)
+        leaf = restoring.MODULES.known(addition.leaf) or import_module(addition.leaf)
         if self.name in vars(leaf):
             return vars(leaf)[self.name]
         return getattr(leaf, self.name) if addition.value is None else self._made(addition, leaf)
 
     def _take_away(self) -> None:
-        asked.forget(self.target)
+        restoring.forget(self.target)
         for copy in self.copies:
-            asked.take(copy, self.name, self.value)
+            restoring.take(copy, self.name, self.value)
         self.copies.clear()
         if isinstance(self.value, types.ModuleType):
-            asked.MODULES.take(f"{self.module.__name__}.{self.name}")
+            restoring.MODULES.take(f"{self.module.__name__}.{self.name}")
         elif isinstance(self.owner, type):
-            asked.take_from_class(self.owner, self.name)
+            restoring.take_from_class(self.owner, self.name)
         else:
-            asked.take(self.owner, self.name, self.value)
+            restoring.take(self.owner, self.name, self.value)
 
 
-def _kind_of(name: str, value: Any) -> type[asked.Restored]:
+def _kind_of(name: str, value: Any) -> type[restoring.Restored]:
     if name == "__getitem__":
-        return asked.Subscript
-    return asked.Writable if getattr(value, "takes_assignments", False) is True else asked.Restored
+        return restoring.Subscript
+    return restoring.Writable if getattr(value, "takes_assignments", False) is True else restoring.Restored
 
 
 class _RestoringEntry(_Adding):
@@ -725,16 +727,16 @@ class _RestoringEntry(_Adding):
         """Do nothing: no list names the keys."""
 
     def _put(self, addition: Addition, step: _Step) -> None:
-        if not isinstance(self.owner, asked.Entries):
-            self.owner = asked.Entries(self.owner)
+        if not isinstance(self.owner, restoring.Entries):
+            self.owner = restoring.Entries(self.owner)
             setattr(self.holder, self.table, self.owner)
         self.target = f"{self.module.__name__}:{step.target.qualname}"
         value = self._made(addition, self.module)
-        self.value = asked.Restored(self.name, value, None, self.target, step.fix.id)
+        self.value = restoring.Restored(self.name, value, None, self.target, step.fix.id)
         self.owner.restored[self.name] = self.value
 
     def _take_away(self) -> None:
-        asked.forget(self.target)
+        restoring.forget(self.target)
         del self.owner.restored[self.name]
         if not self.owner.restored:
             setattr(self.holder, self.table, self.owner.as_it_was())

@@ -6,7 +6,7 @@ import sys
 from typing import Any, Callable, Optional
 
 from .._support.memo import weakly
-from . import asked
+from . import compiling, restoring
 
 
 def attribute(
@@ -42,19 +42,19 @@ def attribute(
         try:
             return further_down.__getattr__(name)
         except AttributeError as error:
-            if asked.is_compiling():
+            if compiling.is_compiling():
                 raise
             of_the_hook = error
-    if asked.is_compiling():
-        raise asked.missing(subject, type(subject), subject.attribute_map.get(name, name))
+    if compiling.is_compiling():
+        raise restoring.missing(subject, type(subject), subject.attribute_map.get(name, name))
     frame = sys._getframe(2)
     asker = str(frame.f_globals.get("__name__"))
     of_the_library = asker == "transformers" or asker.startswith("transformers.")
     restored = [] if of_the_library else values(subject, name)  # a forward of the library asks hundreds of times
     if restored:
         expected = AttributeError if of_the_hook is None else type(of_the_hook)
-        if not (to_read and asked.sets(frame, name)) and asked.would_end(expected, frame, name):
-            asked.note(key, fix, frame)
+        if not (to_read and restoring.sets(frame, name)) and restoring.would_end(expected, frame, name):
+            restoring.note(key, fix, frame)
             return restored[0]
     if of_the_hook is not None:
         try:
@@ -63,10 +63,10 @@ def attribute(
             of_the_hook = None  # its traceback has this frame
     kind: Any = type(subject)
     kind.__getattribute__(subject, name)  # raises the error that Python has discarded, for example that of a property
-    raise asked.missing(subject, kind, subject.attribute_map.get(name, name))
+    raise restoring.missing(subject, kind, subject.attribute_map.get(name, name))
 
 
-@asked.settled  # `torch.compile` cannot trace `hasattr` of a `super()`
+@compiling.settled  # `torch.compile` cannot trace `hasattr` of a `super()`
 def _followed_by_a_hook(kind: type, library: str) -> Optional[type]:
     """The library's class, if a further class behind it has a ``__getattr__``, which Python calls without hotfix."""
     at, order = _place(kind, library), kind.__mro__

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, Callable
 
 from .. import asking
-from . import asked, live, traced
+from . import compiling, live, traced
 
-settled = asked.settled
-_is_compiling = asked.is_compiling
+settled = compiling.settled
+_is_compiling = compiling.is_compiling
 
 # Wrappers of these packages only pass calls through; the wrapped object decides.
 _PASS_THROUGH = frozenset({"torch", "accelerate", "peft", "deepspeed", "functools", "contextlib", "hotfix"})
@@ -298,7 +298,7 @@ def is_handled_around(fix: str, error: type[BaseException], library: str = "tran
         error: the class of the error.
         library: name of the package.
     """
-    if asked.is_compiling():
+    if compiling.is_compiling():
         return _is_handled_in_trace(fix, error, library)
     return is_handled(fix, error, sys._getframe(1), library)
 

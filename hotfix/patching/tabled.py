@@ -16,8 +16,8 @@ first; the last row up to the installed release counts, and ``-`` means no repla
 ``.``. A module with an exclamation mark was removed itself; it is restored once a program would fail without it.
 
 A module of the table gets a class with a ``__getattr__``, and nothing else until code uses a name that it lacks. That
-code decides (see `hotfix.patching.asked`): a program that is prepared for the error gets the error. If the replacement
-in a row is missing, the release's own error is raised.
+code decides (see `hotfix.patching.restoring`): a program that is prepared for the error gets the error. If the
+replacement in a row is missing, the release's own error is raised.
 
 Its class has ``__all__`` as well. A star-import reads it, and the module that imports then gets what it would fail
 without: names with a row, names that the release does not list, and names of Python and torch that modules of earlier
@@ -34,7 +34,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from . import asked
+from . import compiling, restoring
 
 PACKAGE = "transformers"
 FILE = Path(__file__).resolve().parent.parent / "names" / "removed.txt"
@@ -107,7 +107,7 @@ class Removed:
         self._starred: dict[int, dict[str, Any]] = {}  # what a module got by star-imports, by the id of its globals
         self._changed: list[tuple[types.ModuleType, type, type]] = []
         if fixes:
-            asked.prepare()
+            restoring.prepare()
         with path.open(encoding="utf-8") as file:
             groups = (group.split() for group in file.readline().split(";"))
             self.modules = frozenset(
@@ -117,7 +117,7 @@ class Removed:
                 for name in names
             )
         if "alias" in fixes and any(module.endswith(GONE) for module in self.modules):
-            asked.MODULES.listen(self.module, fixes["alias"])
+            restoring.MODULES.listen(self.module, fixes["alias"])
 
     def put(self, module: types.ModuleType) -> None:
         """Make a module supply the names that it lacks, if the table has any."""
@@ -137,15 +137,15 @@ class Removed:
             if type(module) is kind:
                 module.__class__ = base
             else:  # another class of ours above it, which is removed with its last name
-                above = asked.class_of(module)
-                if above is not None and vars(above)[asked.BASE] is kind:
-                    setattr(above, asked.BASE, base)
+                above = restoring.class_of(module)
+                if above is not None and vars(above)[restoring.BASE] is kind:
+                    setattr(above, restoring.BASE, base)
                     above.__bases__ = (base,)
         self._changed.clear()
         for name in list(self._values):
-            asked.forget(":".join(name))
+            restoring.forget(":".join(name))
         self._values.clear()
-        asked.MODULES.unlisten(self.module)
+        restoring.MODULES.unlisten(self.module)
 
     def answer(self, module: types.ModuleType, name: str, frame: Optional[types.FrameType]) -> Any:
         """The value that a program gets for a name that a module lacks.
@@ -159,7 +159,7 @@ class Removed:
             LookupError: the name is not restored.
         """
         row = self._row(module, name)
-        if frame is not None and not asked.would_end(AttributeError, frame, name):
+        if frame is not None and not restoring.would_end(AttributeError, frame, name):
             raise LookupError(name)
         return self._given(module, name, row, frame)
 
@@ -178,7 +178,7 @@ class Removed:
         given = self._starred.setdefault(id(target), {})
         for name in [name for name, value in given.items() if target.get(name) is not value]:
             del given[name]
-        names, surely_read = asked.left_open(frame, given)
+        names, surely_read = restoring.left_open(frame, given)
         names = [name for name in names if not name.startswith("_") and name not in listed]
         if not given and not any(self._has(module, name) for name in names if name in surely_read):
             return  # the file can be imported as it is: what it lacks in functions may be meant
@@ -190,7 +190,7 @@ class Removed:
 
     def _has(self, module: types.ModuleType, name: str) -> bool:
         """Whether there is anything to give for a name that a star-import leaves out."""
-        if name in vars(module) or asked.descriptor_of(module, name) is not None:
+        if name in vars(module) or restoring.descriptor_of(module, name) is not None:
             return True
         try:
             self._row(module, name)
@@ -205,9 +205,9 @@ class Removed:
             LookupError: the module has no such name, and has never had it.
         """
         if name in vars(module):
-            asked.note(f"{module.__name__}:{name}", self.fixes["star"], frame)
+            restoring.note(f"{module.__name__}:{name}", self.fixes["star"], frame)
             return vars(module)[name]
-        restored = asked.descriptor_of(module, name)
+        restored = restoring.descriptor_of(module, name)
         if restored is not None:
             restored.give(frame)
             return restored.value if restored.find is None else restored.find()
@@ -232,7 +232,7 @@ class Removed:
         value = self.value(module.__name__, name, row)
         if row.kind == "empty" and is_first and frame is not None:
             _warn(name, row.value.rstrip("()"), frame)
-        asked.note(f"{module.__name__}:{name}", self.fixes[row.kind], frame)
+        restoring.note(f"{module.__name__}:{name}", self.fixes[row.kind], frame)
         return value
 
     def module(self, name: str) -> Optional[types.ModuleType]:
@@ -456,13 +456,13 @@ def _class_for(base: type, table: Removed) -> type:
             if own is not None:
                 own(name)  # it has raised this error before, and Python has discarded it
             if inherited is None:
-                raise asked.missing(self, type(self), name)
+                raise restoring.missing(self, type(self), name)
             return inherited(self, name)
         except AttributeError as error:
             if name.startswith("__"):
                 raise
             frame: Optional[types.FrameType] = None
-            if not asked.is_compiling():
+            if not compiling.is_compiling():
                 frame = sys._getframe(1)
                 while frame is not None and str(frame.f_globals.get("__name__")).startswith("hotfix.patching."):
                     frame = frame.f_back
@@ -472,7 +472,7 @@ def _class_for(base: type, table: Removed) -> type:
                 pass
             raise error from None
 
-    members = {"__getattr__": __getattr__, "__module__": asked.home_of(base), "__qualname__": base.__qualname__}
+    members = {"__getattr__": __getattr__, "__module__": restoring.home_of(base), "__qualname__": base.__qualname__}
     listed = {"__all__": _Listed(table)} if base is types.ModuleType and "star" in table.fixes else {}
     return type(base.__name__, (base,), {**members, **listed, "__reduce__": _reduce(base)})
 
@@ -486,12 +486,12 @@ class _Listed:
     def __get__(self, module: Any, owner: type) -> Any:  # pragma: no mutate block
         if module is None:
             return self
-        if not asked.is_compiling():
+        if not compiling.is_compiling():
             frame = sys._getframe(1)
-            if asked.imports_all(frame):
+            if restoring.imports_all(frame):
                 self._table.star(module, frame)
         if "__all__" not in vars(module):
-            raise asked.missing(module, owner, "__all__")
+            raise restoring.missing(module, owner, "__all__")
         return vars(module)["__all__"]
 
     def __set__(self, module: Any, value: Any) -> None:
@@ -499,7 +499,7 @@ class _Listed:
 
     def __delete__(self, module: Any) -> None:
         if "__all__" not in vars(module):
-            raise asked.missing(module, type(module), "__all__")
+            raise restoring.missing(module, type(module), "__all__")
         del vars(module)["__all__"]
 
 

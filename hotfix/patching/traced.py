@@ -1,6 +1,6 @@
 """Finds the frame that uses a name while `torch.compile` traces: the compiler has the traced frames and positions.
 
-Nothing here may be traced itself. `hotfix.patching.asked` calls it in functions whose results are constants to the
+Nothing here may be traced itself. `hotfix.patching.restoring` calls it in functions whose results are constants to the
 compiler, and in calls that really run while traced, as in ``torch.export(…, strict=False)``.
 """
 
@@ -36,7 +36,7 @@ def asking(module: str) -> Any:
     """The frame that uses the name: a traced one if there is any; None if the compiler does not give its position.
 
     Args:
-        module: name of the module whose own frames do not count.
+        module: name of the module or package whose own frames do not count.
     """
     frame: Optional[types.FrameType] = sys._getframe(1)
     tracer = None
@@ -92,7 +92,7 @@ def _place(instruction: Any) -> Any:
 
 
 def _outside(frame: Any, module: str) -> Any:
-    while frame is not None and _module(frame) == module:
+    while frame is not None and f"{_module(frame)}.".startswith(f"{module}."):
         frame = frame.f_back
     return frame
 

@@ -20,7 +20,7 @@ from typing import Any, Optional
 
 from hotfix.fix import Fix
 from hotfix.patching import scope
-from hotfix.patching.asked import is_compiling
+from hotfix.patching.compiling import is_compiling
 
 FIX = Fix(
     title="ValueError: Image features and image tokens do not match, in LLaVA-NeXT and LLaVA-OneVision",

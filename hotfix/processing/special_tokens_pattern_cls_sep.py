@@ -22,7 +22,7 @@ import types
 from typing import Optional
 
 from hotfix.fix import Fix
-from hotfix.patching.asked import is_compiling
+from hotfix.patching.compiling import is_compiling
 
 _TOKENIZER = "transformers.tokenization_python:PythonBackend"
 _IDS, _MASK = "build_inputs_with_special_tokens", "get_special_tokens_mask"

@@ -29,7 +29,7 @@ from ..engine import job
 from ..engine.ledger import Outcome
 from ..engine.log import Log
 from ..engine.policy import Policy
-from ..patching import asked, compiled, scope
+from ..patching import compiled, restoring, scope
 from .files import write_whole
 from .report import Report
 
@@ -123,7 +123,7 @@ class Record:
             self._content["observed"] = [count.to_dict() for count in self._counted(wait)]
             self._content["beyond_reach"] = compiled.beyond_reach(at_the_end=bool(self._content["ended"]))
         self._content.update({"left_alone": scope.left_alone()} if scope.left_alone() else {})
-        restored = {name: receipt._asdict() for name, receipt in asked.received().items()}
+        restored = {name: receipt._asdict() for name, receipt in restoring.received().items()}
         self._content.update({"restored": restored} if restored else {})
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ from .digest import cure_digest, patch_set_digest
 
 if TYPE_CHECKING:
     from ..observing.counter import Counted
-    from ..patching.asked import Received
+    from ..patching.restoring import Received
 
 _PAGE = 100  # columns, if there is no terminal
 PACKAGES = ("transformers", "torch", "flash-attn", "xformers", "accelerate", "trl", "peft", "deepspeed")

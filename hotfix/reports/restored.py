@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..versions import installed
 
 if TYPE_CHECKING:
-    from ..patching.asked import Received
+    from ..patching.restoring import Received
 
 _SHOWN = 3
 

@@ -15,7 +15,7 @@ from . import restored
 if TYPE_CHECKING:
     from ..engine.ledger import Ledger
     from ..engine.log import Log
-    from ..patching.asked import Received
+    from ..patching.restoring import Received
 
 
 class LineAtExit:

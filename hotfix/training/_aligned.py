@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from hotfix._support.memo import weakly
 from hotfix.patching import scope
-from hotfix.patching.asked import is_compiling
+from hotfix.patching.compiling import is_compiling
 
 
 def aligned(fix: str, loss_function: Any, input_ids: Any = None, embeddings: Any = None) -> Callable[..., Any]:

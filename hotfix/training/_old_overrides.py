@@ -9,7 +9,7 @@ from functools import partial, partialmethod
 from typing import Any, Callable
 
 from hotfix._support.memo import weakly
-from hotfix.patching import asked, elsewhere, scope
+from hotfix.patching import elsewhere, restoring, scope
 from hotfix.patching.decorated import is_from_a_library, passes_everything_on
 
 _METHODS = (types.FunctionType, types.MethodType, staticmethod, classmethod, partial, partialmethod)
@@ -113,7 +113,7 @@ def revived(fix: str, trainer: Any, name: str, *args: Any, **kwargs: Any) -> boo
         kwargs: of the call.
     """
     try:
-        with asked.granting(f"transformers.trainer:Trainer.{name}"):
+        with restoring.granting(f"transformers.trainer:Trainer.{name}"):
             getattr(trainer, name)(*args, **kwargs)
     except Exception as error:
         scope.leave_alone(fix, f"your {type(trainer).__name__}.{name} raises {type(error).__name__}: {error}")

@@ -17,7 +17,7 @@ import pytest
 from hotfix.engine.ledger import State
 from hotfix.errors import Refusal
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import restoring
 from hotfix.patching.hints import Hints
 from hotfix.patching.journal import Journal
 from hotfix.session import Session
@@ -228,18 +228,18 @@ def test_a_lazy_package_gives_the_name_to_code_that_would_end(lab: Lab) -> None:
 
 
 def test_names_and_hints_leave_a_module_as_it_was_in_any_order(lab: Lab) -> None:
-    asked.prepare()
+    restoring.prepare()
     for first in ("hints", "names"):
         toy = types.ModuleType("toys.toy")
-        hints, other, value = Hints(), asked.Restored("other", 1), asked.Restored("gone", 2)
+        hints, other, value = Hints(), restoring.Restored("other", 1), restoring.Restored("gone", 2)
         hints.put(toy, {"hinted": "a line"})
-        asked.put(toy, "gone", value)
-        asked.put(toy, "other", other)
+        restoring.put(toy, "gone", value)
+        restoring.put(toy, "other", other)
         assert toy.gone == 2
         if first == "hints":
             hints.clear()
         for name, descriptor in (("gone", value), ("other", other)):
-            asked.take(toy, name, descriptor)
+            restoring.take(toy, name, descriptor)
         hints.clear()
         assert type(toy) is types.ModuleType
 
@@ -490,7 +490,7 @@ def test_a_part_that_changes_a_running_program_stays_opt_in(lab: Lab) -> None:
 
 def test_a_module_with_a_class_of_its_own_has_no_other_attributes() -> None:
     plain, ours = types.ModuleType("toy"), types.ModuleType("toy")
-    asked.put(ours, "gone", asked.Restored("gone", value=7, target="toy:gone"))
+    restoring.put(ours, "gone", restoring.Restored("gone", value=7, target="toy:gone"))
     assert not hasattr(ours, "__module__")
     with pytest.raises(AttributeError, match="module 'toy' has no attribute '__module__'"):
         assert ours.__module__

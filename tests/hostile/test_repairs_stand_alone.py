@@ -224,7 +224,7 @@ def test_no_function_that_runs_in_the_programs_calls_imports_hotfix() -> None:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _imports_hotfix(node)
     ]
-    assert importing == ["asked.prepare"]
+    assert importing == ["need.prepare"]
 
 
 def _imports_hotfix(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

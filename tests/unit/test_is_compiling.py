@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hotfix
-from hotfix.patching import asked, scope
+from hotfix.patching import compiling, scope
 
 ON_NEW_TORCH_ALONE = {
     "models/qwenvl_v5_stale_rope_deltas_forward.py",  # transformers 5 needs torch 2.4
@@ -48,7 +48,7 @@ def test_the_question_has_an_answer_with_every_torch(monkeypatch, modules, expec
         monkeypatch.delitem(sys.modules, name, raising=False)
     for made in modules:
         monkeypatch.setitem(sys.modules, made.__name__, made)
-    assert asked.is_compiling() is expected
+    assert compiling.is_compiling() is expected
     assert scope._is_compiling() is expected
 
 

@@ -9,9 +9,9 @@ import pytest
 
 PROGRAM = """
 from hotfix.names.rope_scaling_never_none import as_read
-from hotfix.patching import asked
+from hotfix.patching import restoring
 
-asked.prepare()
+restoring.prepare()
 
 class Config:
     def __init__(self, **parameters):

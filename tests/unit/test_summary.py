@@ -8,7 +8,7 @@ from hotfix import session
 from hotfix.engine.ledger import Ledger, Outcome, State
 from hotfix.engine.log import Log
 from hotfix.engine.policy import Policy
-from hotfix.patching.asked import Received
+from hotfix.patching.restoring import Received
 from hotfix.reports import summary
 from hotfix.versions.judgement import Verdict
 from tests.facts import lacking

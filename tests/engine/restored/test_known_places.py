@@ -12,12 +12,12 @@ import pytest
 
 PROGRAM = """
 import types
-from hotfix.patching import asked
+from hotfix.patching import restoring
 
-asked.prepare()
+restoring.prepare()
 module = types.ModuleType("library")
-descriptor = asked.Restored("gone", "restored")
-asked.put(module, "gone", descriptor)
+descriptor = restoring.Restored("gone", "restored")
+restoring.put(module, "gone", descriptor)
 
 def use():
     return module.gone

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from hotfix.fix import Fix
-from hotfix.patching import asked
+from hotfix.patching import restoring
 from hotfix.patching.journal import Journal
 
 HERE = Path(__file__).parent
@@ -185,7 +185,7 @@ def test_a_program_with_a_fallback_prints_the_same_as_before(world, name):
     said, error = world(FALLBACKS[name], restores=False)
     assert (bool(said), error) == (True, "")
     assert world(FALLBACKS[name], restores=True) == (said, "")
-    assert asked.received() == {}
+    assert restoring.received() == {}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -205,24 +205,24 @@ def test_there_are_as_many_as_were_promised():
 
 def test_received_names_are_recorded_with_the_first_place_that_used_them(world, monkeypatch):
     names = []
-    monkeypatch.setattr(asked, "_listeners", [lambda: names.append(asked.received())])
+    monkeypatch.setattr(restoring.receipts, "_listeners", [lambda: names.append(restoring.received())])
     kept = {}
-    monkeypatch.setattr(asked, "forget", lambda target: kept.update(asked.received()))
-    monkeypatch.setattr(asked, "_received", {})
+    monkeypatch.setattr(restoring, "forget", lambda target: kept.update(restoring.received()))
+    monkeypatch.setattr(restoring.receipts, "_received", {})
     text = "from kit import Adam\nimport kit.gone\nfrom kit.caches import Dynamic\nprint(Dynamic().seen)\nkit.Adam\n"
     assert world({"program.py": text}, restores=True) == (["0"], "")
     assert kept == {
-        "kit:Adam": asked.Received("names", "program.py:1"),
-        "kit:gone": asked.Received("names", "program.py:2"),
-        "kit.caches:Cache.seen": asked.Received("names", "program.py:4"),
+        "kit:Adam": restoring.Received("names", "program.py:1"),
+        "kit:gone": restoring.Received("names", "program.py:2"),
+        "kit.caches:Cache.seen": restoring.Received("names", "program.py:4"),
     }
     assert len(names) == 1
 
 
 def test_each_of_two_tables_finds_its_modules(monkeypatch):
     """Where a table is replaced before the old one is cleared, both are asked."""
-    monkeypatch.setattr(asked, "would_end", lambda *_: True)
-    finder = asked.Modules()
+    monkeypatch.setattr(restoring.modules, "would_end", lambda *_: True)
+    finder = restoring.Modules()
     modules = {name: types.ModuleType(name) for name in ("kit.first", "kit.second")}
     tables = [{name: module}.get for name, module in modules.items()]
     for number, table in enumerate(tables):
@@ -232,7 +232,7 @@ def test_each_of_two_tables_finds_its_modules(monkeypatch):
             spec = finder.find_spec(name)
             assert spec is not None
             assert importlib.util.module_from_spec(spec) is module
-            assert asked.received()[name.replace(".", ":")].fix == f"fix-{list(modules).index(name)}"
+            assert restoring.received()[name.replace(".", ":")].fix == f"fix-{list(modules).index(name)}"
         assert finder.find_spec("kit.third") is None
     finally:
         for table in tables:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hotfix.patching import asked, tabled
+from hotfix.patching import restoring, tabled
 
 HERE = Path(__file__).parent
 NAME = "transformers.modeling_kit"
@@ -91,7 +91,7 @@ def test_code_that_expects_the_failure_of_a_file_gets_nothing(table: tabled.Remo
 @needs_bytecode
 def test_what_is_given_is_recorded(table: tabled.Removed) -> None:
     executed("Attention, Gone")
-    received = asked.received()
+    received = restoring.received()
     assert received[f"{NAME}:Attention"] == ("star-imports-of-modules", "mine.py:1")
     assert received[f"{NAME}:Gone"].fix == "names-elsewhere"
 

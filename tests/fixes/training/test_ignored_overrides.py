@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hotfix.patching import asked, scope
+from hotfix.patching import restoring, scope
 from hotfix.training import _old_overrides
 
 
@@ -175,7 +175,7 @@ def test_an_override_of_another_release_is_left_to_the_release():
 
 def test_a_name_is_granted_while_such_an_override_runs_and_not_afterwards():
     class Restored:
-        name = asked.Restored("name", value=7, target="a.module:Restored.name")
+        name = restoring.Restored("name", value=7, target="a.module:Restored.name")
 
     def probe():
         try:
@@ -184,8 +184,8 @@ def test_a_name_is_granted_while_such_an_override_runs_and_not_afterwards():
             return None
 
     assert probe() is None
-    with asked.granting("a.module:Restored.name"):
+    with restoring.granting("a.module:Restored.name"):
         assert probe() == 7
-        with asked.granting("another"):
+        with restoring.granting("another"):
             assert probe() == 7
     assert probe() is None

@@ -6,10 +6,10 @@ import types
 
 import pytest
 
-from hotfix.patching import asked
+from hotfix.patching import restoring
 
 torch = pytest.importorskip("torch")
-asked.prepare()
+restoring.prepare()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,17 +27,17 @@ def doubled(self, x):
 
 
 class Cache:
-    seen = asked.Restored("seen", property(lambda self: self.keys.shape[0]))
-    usable = asked.Restored("usable", usable)
-    __getitem__ = asked.Subscript("__getitem__", lambda self, index: self.keys[index])
+    seen = restoring.Restored("seen", property(lambda self: self.keys.shape[0]))
+    usable = restoring.Restored("usable", usable)
+    __getitem__ = restoring.Subscript("__getitem__", lambda self, index: self.keys[index])
 
     def __init__(self):
         self.keys = torch.ones(3)
 
 
 class Base(torch.nn.Module):
-    doubled = asked.Restored("doubled", doubled)
-    tripled = asked.Restored("tripled", doubled)
+    doubled = restoring.Restored("doubled", doubled)
+    tripled = restoring.Restored("tripled", doubled)
 
 
 class Mixed:
@@ -118,7 +118,7 @@ def of_a_module(x, cache):
 
 
 gone = types.ModuleType("gone")
-asked.put(gone, "name", asked.Restored("name", 3))
+restoring.put(gone, "name", restoring.Restored("name", 3))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -151,9 +151,9 @@ def test_a_handler_around_the_call_of_compiled_code_counts():
 @pytest.mark.filterwarnings("ignore")
 def test_names_received_by_traced_code_are_recorded(monkeypatch):
     torch._dynamo.reset()
-    monkeypatch.setattr(asked, "_received", {})
+    monkeypatch.setattr(restoring.receipts, "_received", {})
     gone_too = types.ModuleType("gone_too")
-    asked.put(gone_too, "name", asked.Restored("name", 3, target="gone_too:name", fix="a-fix"))
+    restoring.put(gone_too, "name", restoring.Restored("name", 3, target="gone_too:name", fix="a-fix"))
 
     def forward(x):
         return x * gone_too.name
@@ -164,7 +164,7 @@ def test_names_received_by_traced_code_are_recorded(monkeypatch):
     assert compiles.frame_count == 1
     assert not hasattr(gone_too, "name")
     place = f"test_compiled_names.py:{forward.__code__.co_firstlineno + 1}"
-    assert asked.received() == {"gone_too:name": asked.Received("a-fix", place)}
+    assert restoring.received() == {"gone_too:name": restoring.Received("a-fix", place)}
 
 
 class Exported(torch.nn.Module):
