@@ -40,10 +40,12 @@ def foreign(module: types.ModuleType, qualname: str, text: str, journal: Journal
     first = journal.first_code(function)
     if first.co_filename != module.__file__ or not source.begins_at(text, qualname, first.co_firstlineno):
         return f"Somebody else has put the function at {first.co_filename}:{first.co_firstlineno} in its place."
-    explained = {*_packages_of_decorators(module, qualname, text, journal), *_packages_of_bases(site)}
-    for layer in layers[:-1]:
-        if not explained.intersection(_packages(layer)):
-            return f"Somebody else has put {live.place_of(layer)} around it."
+    around = layers[:-1]
+    if around:
+        explained = {*_packages_of_decorators(module, qualname, text, journal), *_packages_of_bases(site)}
+        for layer in around:
+            if not explained.intersection(_packages(layer)):
+                return f"Somebody else has put {live.place_of(layer)} around it."
     return None
 
 
