@@ -8,11 +8,15 @@ Cause     To 4.47, each attention had rotary embeddings of its own. Since then, 
 Releases  4.48.0 and later, in Llama, Mistral, OLMo 2, Phi, Phi-3, Qwen2 and StarCoder2
 Upstream  transformers#34135; dropped on purpose, after a warning
 Here      Where an attention raises this error, it computes cosine and sine from the positions that its layer was given,
-          as in 4.47; without any, the positions count from 0, as in 4.36.
+          as in 4.47; without any, the positions count from 0, as in 4.36. Its layer then returns the tuple of 4.47: the
+          hidden states, the attentions if asked for, and the cache if it is used. Since 4.54.0 it returns a tensor, of
+          which ``[0]`` is the first row of the batch. With a cache under a name that the release does not know, and
+          would not fill, the error stays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -29,8 +33,6 @@ FIX = Fix(
     exempt={
         "transformers.models.*:*": _OTHERS,
         "transformers.models.deepseek_v4.modeling_deepseek_v4:DeepseekV4Attention.forward": _OTHERS,
-        "transformers.models.modernbert.modeling_modernbert:eager_attention_forward": _OTHERS,
-        "transformers.exporters.exporter_dynamo:_reshaped_vision_attention_forward": _OTHERS,
     },
 )
 
@@ -52,22 +54,46 @@ for _folder, _name in MODELS.items():
         unless="position_embeddings is None",
         new=f"""
             from {__name__} import rotary
-            cos, sin = rotary(self, {_name}RotaryEmbedding, hidden_states, kwargs.get("position_ids"))
+            cos, sin = rotary(self, {_name}RotaryEmbedding, hidden_states, kwargs)
             """,
     )
 
+for _folder, _name in MODELS.items():
+    FIX.edits(
+        (f"transformers.models.{_folder}.modeling_{_folder}:{_name}DecoderLayer.forward", ">=4.48.0,<=5.24.0"),
+        fingerprint_of=(f"{_name}DecoderLayer.forward", f"{_name}Attention.forward"),
+        beside="cos, sin = position_embeddings",
+        unless="position_embeddings is None",
+        old=("return hidden_states", "return outputs"),
+        new=(f"from {__name__} import returned\nreturn returned(locals())",) * 2,
+        alternatives=True,
+        on_error=(),
+        when="position_embeddings is None",
+    )
+
 _made: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""The rotary embeddings of an attention."""
+_mended: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+"""The attentions that were given none, and whose layers have not returned yet."""
+_CACHES = ("past_key_value", "past_key_values", "cache")
 
 
-def rotary(attention: Any, cls: Any, hidden_states: Any, position_ids: Any) -> Any:
+def rotary(attention: Any, cls: Any, hidden_states: Any, given: Mapping[str, Any]) -> Any:
     """Cosine and sine for an attention that was given none.
 
     Args:
         attention: the attention.
         cls: the class of its model's rotary embeddings.
         hidden_states: its input, of shape ``(batch, length, hidden size)``.
-        position_ids: the positions, of shape ``(batch, length)``, or None.
+        given: its further arguments, with ``position_ids`` of shape ``(batch, length)``, or None.
+
+    Raises:
+        TypeError: a cache is among them.
     """
+    if any(given.get(name) is not None for name in _CACHES):
+        raise TypeError("cannot unpack non-iterable NoneType object")
+    _mended[attention] = True
+    position_ids = given.get("position_ids")
     if position_ids is None:
         import torch
 
@@ -76,3 +102,21 @@ def rotary(attention: Any, cls: Any, hidden_states: Any, position_ids: Any) -> A
     if embedding is None:
         embedding = _made[attention] = cls(config=attention.config)
     return embedding.to(hidden_states.device)(hidden_states, position_ids)
+
+
+def returned(local: Mapping[str, Any]) -> Any:
+    """What a layer returns.
+
+    Args:
+        local: the variables of its ``forward``, at the end.
+    """
+    outputs = local["outputs"] if "outputs" in local else local["hidden_states"]
+    if not _mended.pop(local["self"].self_attn, False):
+        return outputs  # an attention of the program's, which needs none
+    given = {**local["kwargs"], **local}
+    outputs = (given["hidden_states"],)
+    if given.get("output_attentions"):
+        outputs += (given.get("self_attn_weights", given.get("_")),)
+    if given.get("use_cache"):
+        outputs += (next((given[name] for name in _CACHES if name in given), None),)
+    return outputs
