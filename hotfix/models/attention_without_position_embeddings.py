@@ -53,8 +53,8 @@ for _folder, _name in MODELS.items():
         old="cos, sin = position_embeddings",
         unless="position_embeddings is None",
         new=f"""
-            from {__name__} import rotary
-            cos, sin = rotary(self, {_name}RotaryEmbedding, hidden_states, kwargs)
+            from {__name__} import in_a_layer
+            cos, sin = in_a_layer(self, {_name}RotaryEmbedding, hidden_states, kwargs)
             """,
     )
 
@@ -78,22 +78,15 @@ _mended: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 _CACHES = ("past_key_value", "past_key_values", "cache")
 
 
-def rotary(attention: Any, cls: Any, hidden_states: Any, given: Mapping[str, Any]) -> Any:
+def rotary(attention: Any, cls: Any, hidden_states: Any, position_ids: Any) -> Any:
     """Cosine and sine for an attention that was given none.
 
     Args:
         attention: the attention.
         cls: the class of its model's rotary embeddings.
         hidden_states: its input, of shape ``(batch, length, hidden size)``.
-        given: its further arguments, with ``position_ids`` of shape ``(batch, length)``, or None.
-
-    Raises:
-        TypeError: a cache is among them.
+        position_ids: the positions, of shape ``(batch, length)``, or None.
     """
-    if any(given.get(name) is not None for name in _CACHES):
-        raise TypeError("cannot unpack non-iterable NoneType object")
-    _mended[attention] = True
-    position_ids = given.get("position_ids")
     if position_ids is None:
         import torch
 
@@ -102,6 +95,24 @@ def rotary(attention: Any, cls: Any, hidden_states: Any, given: Mapping[str, Any
     if embedding is None:
         embedding = _made[attention] = cls(config=attention.config)
     return embedding.to(hidden_states.device)(hidden_states, position_ids)
+
+
+def in_a_layer(attention: Any, cls: Any, hidden_states: Any, given: Mapping[str, Any]) -> Any:
+    """The same for the attention of a layer, which will return what that of 4.47 did.
+
+    Args:
+        attention: as in `rotary`.
+        cls: as in `rotary`.
+        hidden_states: as in `rotary`.
+        given: its further arguments, with ``position_ids``.
+
+    Raises:
+        TypeError: a cache is among them.
+    """
+    if any(given.get(name) is not None for name in _CACHES):
+        raise TypeError("cannot unpack non-iterable NoneType object")
+    _mended[attention] = True
+    return rotary(attention, cls, hidden_states, given.get("position_ids"))
 
 
 def returned(local: Mapping[str, Any]) -> Any:
