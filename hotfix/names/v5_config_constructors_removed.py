@@ -2,8 +2,9 @@
 
 Symptom   ``AttributeError: type object 'SiglipConfig' has no attribute 'from_text_vision_configs'``, also of CLIP, BLIP
           and all others with a text and a vision part; the same of ``from_text_audio_configs``,
-          ``from_vision_qformer_text_configs``, ``from_sub_model_configs``, ``from_backbone_configs``,
-          ``from_backbone_and_decoder_configs`` and ``from_configs``.
+          ``from_vision_qformer_text_configs``, ``from_sub_model_configs``, ``from_sub_models_config``,
+          ``from_backbone_config``, ``from_backbone_configs``, ``from_backbone_and_decoder_configs`` and
+          ``from_configs``.
 Cause     The constructor takes the parts.
 Releases  5.0.0 and later
 Upstream  by design (not put back)
@@ -23,6 +24,8 @@ _OF_TEXT = ("from_text_vision_configs", "from_text_audio_configs")
 _OF_OTHERS = (
     "from_vision_qformer_text_configs",
     "from_sub_model_configs",
+    "from_sub_models_config",
+    "from_backbone_config",
     "from_backbone_configs",
     "from_backbone_and_decoder_configs",
     "from_configs",
@@ -40,7 +43,7 @@ class Way(NamedTuple):
     """How a method makes a configuration.
 
     Attributes:
-        parts: the names of the arguments; one with ``?`` may be left out.
+        parts: the names of the arguments; one with ``?`` may be left out; behind a colon, that of the constructor.
         as_dicts: whether the constructor gets dictionaries.
     """
 
@@ -50,6 +53,7 @@ class Way(NamedTuple):
 
 _QFORMER = Way("vision_config qformer_config text_config")
 _BACKBONE = Way("backbone_config", as_dicts=False)
+_ENCODERS = Way("text_encoder_config:text_encoder audio_encoder_config:audio_encoder decoder_config:decoder")
 _OF_DICTS = ("OwlViTConfig", "Owlv2Config")
 WAYS: dict[str, Way] = {
     "configuration_utils:PreTrainedConfig.from_text_vision_configs": Way("text_config vision_config"),
@@ -71,16 +75,25 @@ WAYS: dict[str, Way] = {
     "models.maskformer.configuration_maskformer:MaskFormerConfig.from_backbone_and_decoder_configs": Way(
         "backbone_config decoder_config", as_dicts=False
     ),
+    "models.detr.configuration_detr:DetrConfig.from_backbone_config": _BACKBONE,
+    "models.mask2former.configuration_mask2former:Mask2FormerConfig.from_backbone_config": _BACKBONE,
+    "models.musicgen.configuration_musicgen:MusicgenConfig.from_sub_models_config": _ENCODERS,
+    "models.musicgen_melody.configuration_musicgen_melody:MusicgenMelodyConfig.from_sub_models_config": _ENCODERS,
     "models.rt_detr.configuration_rt_detr:RTDetrConfig.from_backbone_configs": _BACKBONE,
     "models.rt_detr_v2.configuration_rt_detr_v2:RTDetrV2Config.from_backbone_configs": _BACKBONE,
+    "models.tvp.configuration_tvp:TvpConfig.from_backbone_config": _BACKBONE,
 }
 
 
 def _constructor(name: str, way: Way) -> Callable[[Any], Any]:
     """A function that makes the method; the module that it is added to is not needed."""
-    parts = [part.rstrip("?") for part in way.parts.split()]
+    names = dict(part.rstrip("?").partition(":")[::2] for part in way.parts.split())
     arguments = [
-        Parameter(part.rstrip("?"), Parameter.POSITIONAL_OR_KEYWORD, default=None if "?" in part else Parameter.empty)
+        Parameter(
+            part.rstrip("?").partition(":")[0],
+            Parameter.POSITIONAL_OR_KEYWORD,
+            default=None if "?" in part else Parameter.empty,
+        )
         for part in way.parts.split()
     ]
     signature = Signature([*arguments, Parameter("kwargs", Parameter.VAR_KEYWORD)])
@@ -89,7 +102,7 @@ def _constructor(name: str, way: Way) -> Callable[[Any], Any]:
         def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
-            given = {part: bound.arguments[part] for part in parts}
+            given = {name or part: bound.arguments[part] for part, name in names.items()}
             if any(kind.__name__ in _OF_DICTS for kind in cls.__mro__):
                 return cls.from_dict(given, **bound.arguments["kwargs"])
             if way.as_dicts:

@@ -15,7 +15,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
 
     is_old = Version(__version__) < Version("4.43.0")
     sound, said = testbed.randn(1, 8, 80 if is_old else 40), {"language": "fr", "task": "translate"}
-    empty, without = (
+    empty, without = (  # type: ignore[var-annotated,unused-ignore]
         whisper(testbed, suppress_tokens=suppressed).generate(sound, return_timestamps=is_old, use_cache=False, **said)
         for suppressed in ([], None)
     )

@@ -24,12 +24,17 @@ PARTS: dict[str, tuple[str, ...]] = {
     "Blip2Config": ("Blip2 Vision QFormer OPT", "Blip2 Vision QFormer"),
     "ClvpConfig": ("Clvp Encoder Encoder Decoder",),
     "DFineConfig": ("DFine ResNet",),
+    "DetrConfig": ("Detr ResNet",),
     "FlavaConfig": ("Flava Image Text Multimodal ImageCodebook",),
     "InstructBlipConfig": ("InstructBlip Vision QFormer OPT",),
     "InstructBlipVideoConfig": ("InstructBlipVideo Vision QFormer OPT",),
+    "Mask2FormerConfig": ("Mask2Former Swin",),
     "MaskFormerConfig": ("MaskFormer Swin Detr",),
+    "MusicgenConfig": ("Musicgen T5 Encodec Decoder",),
+    "MusicgenMelodyConfig": ("MusicgenMelody T5 Encodec Decoder",),
     "RTDetrConfig": ("RTDetr ResNet",),
     "RTDetrV2Config": ("RTDetrV2 ResNet",),
+    "TvpConfig": ("Tvp ResNet",),
 }
 
 
