@@ -33,7 +33,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     positions = torch.arange(7, device=testbed.device).expand(2, 7)
     results = {"from 3": _behind(model.layers, hidden, positions + 3), "without": torch.zeros_like(hidden)}
     with torch.no_grad():
-        layer = model.layers[0](hidden, position_ids=positions, use_cache=True, output_attentions=True)
+        layer = model.layers[0].eval()(hidden, position_ids=positions, use_cache=True, output_attentions=True)
         results["whole batch"], results["attentions"] = layer[0], layer[1]
         results["parts"] = torch.tensor(len(layer))
     if Version(transformers.__version__) >= Version("4.48.0"):
