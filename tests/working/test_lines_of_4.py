@@ -29,6 +29,7 @@ STILL_END = {
     "cfg_whisper": "4.57.6 has no such attribute either",
     "clip_ln": _LAYOUT,
     "clipv": _LAYOUT,
+    "dinov2_attn": _ATTENTIONS,
     "gen_beam_groups": _REMOTE,
     "gen_constraint": _REMOTE,
     "gen_crop": _TUPLES,
@@ -67,6 +68,8 @@ STILL_END = {
     "trainer_parts": "FairScale is gone since 4.37",
     "vit": "layers return no tuple",
     "vit_attn": _ATTENTIONS,
+    "vit_methods": "methods for one picture take sizes of another class",
+    "whisper_cfg_forced": "5.0.0 refuses generation parameters in a configuration",
 }
 
 
