@@ -100,14 +100,7 @@ def rotary(attention: Any, cls: Any, hidden_states: Any, position_ids: Any) -> A
 def in_a_layer(attention: Any, cls: Any, hidden_states: Any, given: Mapping[str, Any]) -> Any:
     """The same for the attention of a layer, which will return what that of 4.47 did.
 
-    Args:
-        attention: as in `rotary`.
-        cls: as in `rotary`.
-        hidden_states: as in `rotary`.
-        given: its further arguments, with ``position_ids``.
-
-    Raises:
-        TypeError: a cache is among them.
+    The further arguments have the positions. If they have a cache, this is the release's own TypeError.
     """
     if any(given.get(name) is not None for name in _CACHES):
         raise TypeError("cannot unpack non-iterable NoneType object")

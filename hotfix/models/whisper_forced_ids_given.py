@@ -1,6 +1,6 @@
 """Whisper refuses the ``forced_decoder_ids`` that a program gives to `generate`.
 
-Symptom   ``ValueError: The following `model_kwargs` are not used by the model: ['forced_decoder_ids']`` from
+Symptom   A ValueError about ``model_kwargs`` that are not used by the model, ``['forced_decoder_ids']``, from
           ``model.generate(features, forced_decoder_ids=processor.get_decoder_prompt_ids(language=…, task=…))``, which
           is how the cards of the models call it; with None, on 4.x, ``TypeError:
           WhisperForConditionalGeneration.forward() got an unexpected keyword argument 'forced_decoder_ids'``.

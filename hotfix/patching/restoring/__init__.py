@@ -8,17 +8,6 @@ precedence. A dictionary of a module is replaced by a copy that can supply missi
 modules to ``import`` statements that would fail; once a program has received such a module, the whole process has it.
 
 Under ``torch.compile`` no frame of the program runs; the compiler's record of the traced code decides.
-
-| module | contents |
-| --- | --- |
-| `need` | whether the program would fail: what the frames say |
-| `receipts` | the names that were received, each with the first place that used it |
-| `descriptors` | the descriptors: of a name, of one that can be assigned to, of ``object[index]`` |
-| `module_class` | the class that a module gets |
-| `class_members` | descriptors in a class of the library |
-| `entries` | dictionaries |
-| `modules` | removed modules |
-| `absence` | the errors, as Python raises them |
 """
 
 from .absence import cannot_import, missing, with_line
