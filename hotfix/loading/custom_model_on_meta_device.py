@@ -79,7 +79,7 @@ def copied(cls: Any, config: Any, quantizer: Any) -> Any:
     """
     import torch
 
-    if cls.__module__.partition(".")[0] == "transformers" or quantizer is not None:
+    if scope.was_written_in("transformers", cls) or quantizer is not None:
         return None
     if hasattr(type(config), "__deepcopy__"):
         return config

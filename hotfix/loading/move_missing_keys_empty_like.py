@@ -32,6 +32,7 @@ from hotfix.fix import Fix
 from hotfix.loading._built_again import Kind, built_again
 from hotfix.loading._constructors import leave_traces
 from hotfix.loading._only_builds import only_builds
+from hotfix.patching import scope
 from hotfix.pattern import occurs
 
 ALL = ">=4.51.0,<=5.24.0"
@@ -289,7 +290,7 @@ _KNOWN = ("timm", "torch", "transformers")
 
 def is_of_the_library(kind: type) -> bool:
     """Whether a class is one of the library's own."""
-    return kind.__module__.partition(".")[0] == "transformers"
+    return scope.was_written_in("transformers", kind)
 
 
 def _only_builds(model: Any) -> bool:

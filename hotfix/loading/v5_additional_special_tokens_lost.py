@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from hotfix.fix import Fix
 from hotfix.loading._constructors import words
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Special tokens of a tokenizer that 4.x has saved are not special tokens in 5.x",
@@ -41,5 +42,5 @@ FIX.edits(
 
 def is_read_by(cls: type) -> bool:
     """Whether the constructor of a class outside of the library, or a function that it calls, names the newer key."""
-    own = [kind for kind in cls.__mro__ if not kind.__module__.startswith("transformers.")]
+    own = [kind for kind in cls.__mro__ if not scope.was_written_in("transformers", kind)]
     return any("extra_special_tokens" in words(kind) for kind in own)

@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 if TYPE_CHECKING:
     import torch
@@ -45,7 +46,7 @@ def but_what_was_loaded(original: Callable[..., None]) -> Callable[..., None]:
     """Initialize one module."""
 
     def _initialize_weights(self: Any, module: Any, *args: Any, **kwargs: Any) -> None:
-        of_the_library = type(self).__module__.partition(".")[0] == "transformers"
+        of_the_library = scope.was_written_in("transformers", type(self))
         if of_the_library or getattr(module, "_is_hf_initialized", False):
             original(self, module, *args, **kwargs)
             return

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Remote code raises ValueError: The layer_types entries must be in (...) but got ['mamba', 'attention']",
@@ -59,4 +60,4 @@ def in_new_words(config: Any, name: str) -> Any:
 
 
 def _is_of_the_library(config: Any) -> bool:
-    return str(type(config).__module__).startswith("transformers.")
+    return scope.was_written_in("transformers", type(config))

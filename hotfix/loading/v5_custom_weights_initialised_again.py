@@ -22,6 +22,7 @@ from typing import Any
 
 from hotfix.fix import Fix
 from hotfix.loading.v5_custom_child_weights_initialised_again import kept
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Custom models have random weights after from_pretrained: _init_weights overwrites the checkpoint",
@@ -60,7 +61,7 @@ def was_loaded(model: Any, module: Any) -> bool:
         model: the model.
         module: a part of it, or the model itself.
     """
-    if type(model).__module__.partition(".")[0] == "transformers":
+    if scope.was_written_in("transformers", type(model)):
         return False
     return all(map(_is_loaded, (*module.parameters(recurse=False), *module.buffers(recurse=False))))
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Missing bias is nan or uninitialized memory after from_pretrained",
@@ -44,5 +45,5 @@ FIX.edits(
 def lacks_a_parameter(model: Any, module: Any) -> bool:
     """Whether a module of a model of the library has a parameter of its own that was not loaded."""
     own = module.parameters(recurse=False)
-    is_of_the_library = type(model).__module__.startswith("transformers.")
+    is_of_the_library = scope.was_written_in("transformers", type(model))
     return is_of_the_library and not all(getattr(parameter, "_is_hf_initialized", False) for parameter in own)

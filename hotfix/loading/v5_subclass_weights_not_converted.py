@@ -28,6 +28,7 @@ from weakref import WeakKeyDictionary
 
 from hotfix.fix import Fix
 from hotfix.loading._reading import carefully, is_of_the_library
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Subclass of Qwen2_5_VL, LLaVA or Mixtral has random weights after from_pretrained in transformers 5",
@@ -318,6 +319,6 @@ def _is_renamed(model: Any, own: list[Any]) -> bool:
 def _fits(weight: Any, target: str, converter: Optional[str], model: Any, wanted: Mapping[str, Any]) -> bool:
     """Whether a weight has the shape of its target; several that become one fit a module of the library's."""
     if converter is not None:
-        return type(model.get_submodule(target.rpartition(".")[0])).__module__.startswith("transformers.")
+        return scope.was_written_in("transformers", type(model.get_submodule(target.rpartition(".")[0])))
     shape = weight.get_shape() if hasattr(weight, "get_shape") else weight.shape
     return tuple(shape) == tuple(wanted[target].shape)

@@ -10,7 +10,8 @@ Here      Only the library's default is extended by the prompt, as in 5.3.0. Wit
           length that the program itself has set is extended, as in the release: it may have been made shorter by the
           prompt. If the first length that it sets is the file's, and not above 256, it cannot be distinguished from the
           file's. A prompt that is already as long as ``max_length`` is continued as in the release; 5.3.0 refuses it.
-          A ``max_length`` beyond the positions that the model has ends there, as in the release.
+          A ``max_length`` beyond the positions that the model has ends there, as in the release, and one that is
+          too short for ``min_new_tokens`` or ``min_length`` is extended.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ has_default_max_length = has_default_max_length and not (
     and input_ids_length
     < generation_config.max_length
     <= (getattr(self.config, "max_position_embeddings", None) or generation_config.max_length)
+    and input_ids_length + (generation_config.min_new_tokens or 0) <= generation_config.max_length
+    and (generation_config.min_length or 0) <= generation_config.max_length
 )
 {_PREPARED.format("has_default_max_length")}
 """,

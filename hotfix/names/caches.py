@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Callable, Optional
 
 from hotfix.names.refusing import Gone
+from hotfix.patching import scope
 
 # A function that uses one of these was written before 4.54.0, in whatever module.
 _OLD_NAMES = {"seen_tokens", "_seen_tokens", "get_usable_length"}
@@ -130,7 +131,7 @@ class Lists:
             AttributeError: there are fewer tensors than layers.
         """
         held = Tensors(instance, self.member) if hasattr(instance, "layers") else ()
-        of_the_library = type(instance).__module__.startswith("transformers.")
+        of_the_library = scope.was_written_in("transformers", type(instance))
         if self.name in vars(instance) or not (held or of_the_library):
             vars(instance)[self.name] = value
             return

@@ -133,7 +133,7 @@ def is_broken(function: ast.AST) -> bool:
 
 def _handed_on(pipeline: Any) -> list[dict[str, Any]]:
     """What a pipeline of the library gives to its tokenizer, and to ``generate``."""
-    if not type(pipeline).__module__.startswith("transformers."):
+    if not scope.was_written_in("transformers", type(pipeline)):
         return []
     forward = pipeline._forward_params
     return [pipeline._preprocess_params, forward, forward.get("generate_kwargs") or {}]

@@ -78,7 +78,7 @@ def beside_the_constructor(original: Callable[..., None]) -> Callable[..., None]
     @wraps(original)
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
         kind = type(self)
-        is_of_the_library = base is not None and kind.__module__.startswith("transformers.")
+        is_of_the_library = base is not None and scope.was_written_in("transformers", kind)
         if is_of_the_library and not _inherits(kind) and not any(_PREPARE in vars(each) for each in kind.__mro__):
             _give(kind, _PREPARE)
         original(self, *args, **kwargs)
@@ -105,7 +105,7 @@ def beside_new_classes(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _look_at(kind: type, base: Any) -> None:
-    if base is not None and not kind.__module__.startswith("transformers.") and not _inherits(kind):
+    if base is not None and not scope.was_written_in("transformers", kind) and not _inherits(kind):
         _give(base, *_names())
 
 

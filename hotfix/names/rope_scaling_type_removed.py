@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 _FILLS = "it fills the dictionary of one model; what is read is the property"
 _REPLACED_SINCE = (
@@ -47,7 +48,7 @@ def as_before(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def rope_scaling(self: Any) -> Any:
         parameters = original(self)
-        if type(self).__module__.startswith("transformers."):
+        if scope.was_written_in("transformers", type(self)):
             return parameters
         if not parameters:
             return None

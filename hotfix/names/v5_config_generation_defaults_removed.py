@@ -25,7 +25,7 @@ from typing import Any, Callable
 
 from hotfix._support import memo
 from hotfix.fix import Fix
-from hotfix.patching import lacking
+from hotfix.patching import lacking, scope
 
 # Attributes that are entries of `rope_parameters`: the type of layer, where each has its own, and the key.
 ROTARY = {
@@ -347,4 +347,4 @@ def _is_one_of(kind: type, names: tuple[str, ...]) -> bool:
 
 
 def _is_of_others(kind: type) -> bool:
-    return not kind.__module__.startswith("transformers.")
+    return not scope.was_written_in("transformers", kind)

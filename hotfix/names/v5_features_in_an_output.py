@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from hotfix import asking
 from hotfix.fix import Fix
-from hotfix.patching import compiling, restoring
+from hotfix.patching import compiling, restoring, scope
 
 FIX = Fix(
     title="AttributeError: 'BaseModelOutputWithPooling' object has no attribute 'norm'",
@@ -128,7 +128,7 @@ def _equip(kind: type) -> bool:
     """Give a class of outputs the methods by which an object answers for its features, once."""
     if kind in _equipped:
         return True
-    if not kind.__module__.startswith("transformers.") or any("__getattr__" in vars(base) for base in kind.__mro__):
+    if not scope.was_written_in("transformers", kind) or any("__getattr__" in vars(base) for base in kind.__mro__):
         return False
     members: dict[str, Any] = {"__getattr__": _attribute, "__dir__": _listed}
     members.update({f"__{name}__": _Operator(name) for name in OPERATORS if not hasattr(kind, f"__{name}__")})

@@ -18,6 +18,7 @@ from functools import wraps
 from typing import Any, Callable
 
 from hotfix.fix import Fix
+from hotfix.patching import scope
 
 FIX = Fix(
     title="Tokenizers of ALBERT, XLNet, Funnel and others return no token_type_ids for two texts",
@@ -62,7 +63,7 @@ for _name, _package in CLASSES.items():
 def _says_so_itself(cls: type) -> bool:
     """Whether the names are those of a class that was not written in transformers."""
     owner = next(kind for kind in cls.__mro__ if "model_input_names" in vars(kind))
-    return not owner.__module__.startswith("transformers.")
+    return not scope.was_written_in("transformers", owner)
 
 
 @FIX.recognises

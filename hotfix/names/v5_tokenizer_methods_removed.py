@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, Optional
 
 from hotfix.fix import Fix
 from hotfix.names.refusing import Gone
+from hotfix.patching import scope
 
 _OF_IDS = (
     "prepare_for_model",
@@ -492,7 +493,7 @@ def _tokens(tokenizer: Any, part: tuple[str, str, str], texts: dict[str, Any]) -
 def _number_of_special_tokens(tokenizer: Any, is_pair: bool) -> int:
     """How many there are. What calling the tokenizer adds between two texts is not always what it was in 4.57.6."""
     kind, own = _known(tokenizer), "build_inputs_with_special_tokens"
-    others = (base for base in type(tokenizer).__mro__ if not base.__module__.startswith("transformers."))
+    others = (base for base in type(tokenizer).__mro__ if not scope.was_written_in("transformers", base))
     if kind is None or kind.inputs[0] in _BARE or any(own in vars(base) for base in others):
         number: int = tokenizer.num_special_tokens_to_add(pair=is_pair)
         return number
@@ -544,7 +545,7 @@ def _known(tokenizer: Any) -> Optional[Kind]:
 @lru_cache(maxsize=64)
 def _of(kind: type, path: str) -> Optional[Kind]:
     name = _library(kind)
-    if not kind.__module__.startswith("transformers.") or not path:
+    if not scope.was_written_in("transformers", kind) or not path:
         return KINDS.get(name)
     written = str(_file(path).get("tokenizer_class") or "")
     if not written:
@@ -559,7 +560,7 @@ def _plain(name: str) -> str:
 
 def _library(kind: type) -> str:
     """The name in the table of the library's class that a class is or extends."""
-    names = (base.__name__ for base in kind.__mro__ if base.__module__.startswith("transformers."))
+    names = (base.__name__ for base in kind.__mro__ if scope.was_written_in("transformers", base))
     return _plain(next(names, ""))
 
 
@@ -577,7 +578,7 @@ def _has_segments(tokenizer: Any) -> bool:
     """Whether a tokenizer returned token_type_ids by default in 4.57.6."""
     names = tokenizer.model_input_names
     kind: Any = type(tokenizer)
-    library = next(base for base in kind.__mro__ if base.__module__.startswith("transformers."))
+    library = next(base for base in kind.__mro__ if scope.was_written_in("transformers", base))
     is_given = "model_input_names" in tokenizer.init_kwargs or list(names) != list(library.model_input_names)
     if "token_type_ids" in names or is_given:
         return "token_type_ids" in names

@@ -34,6 +34,7 @@ _OURS = str(Path(__file__).parents[1])  # a repaired function may have our code
 
 _left_alone: dict[str, str] = {}
 _of_classes: dict[tuple[int, str, str], tuple[Any, Any, str]] = {}  # with weak references: a program's class is freed
+_written_there: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _places: dict[str, tuple[Any, str, Any, Any, Any]] = {}
 
 
@@ -121,7 +122,7 @@ def _reason(owner: Any, name: str, library: str) -> str:
 
 def is_class_of(fix: str, thing: Any, library: str = "transformers") -> bool:
     """Whether the library defines the class of an object: false for a user's subclass. None counts as own."""
-    if thing is None or _root(type(thing).__module__) == library:
+    if thing is None or _is_written_there(type(thing), library):
         return True
     return leave_alone(fix, f"{type(thing).__qualname__} is your own class")
 
@@ -135,16 +136,49 @@ def was_written_in(package: str, thing: Any) -> bool:
     return _root(getattr(thing, "__module__", "")) == package and not _foreign(thing, package)
 
 
+@settled
+def _is_written_there(kind: type, library: str) -> bool:
+    """Whether a class was written in a library; ``functools.update_wrapper`` copies ``__module__``, as programs do.
+
+    Its module has it under its name, or all its functions are the library's. The module has none of the classes that a
+    program has replaced, nor of those that a function of the library makes.
+    """
+    if _root(kind.__module__) != library:
+        return False
+    known = _written_there.get(kind)
+    if known is None:
+        known = _written_there[kind] = _stands_at(kind) is kind or _has_functions_of(kind, library)
+    return known
+
+
+def _stands_at(kind: type) -> Any:
+    found: Any = sys.modules.get(kind.__module__)
+    for part in kind.__qualname__.split("."):
+        found = _namespace(found).get(part)
+    return found
+
+
+def _has_functions_of(kind: type, library: str) -> bool:
+    inner = (_inner(value) or value for value in list(vars(kind).values()))
+    functions = [function for function in inner if isinstance(function, types.FunctionType)]
+    are_defined_in_it = any(
+        function.__qualname__ == f"{kind.__qualname__}.{function.__name__}" for function in functions
+    )
+    return are_defined_in_it and all(_is_from(function, {library, *_PASS_THROUGH}) for function in functions)
+
+
 def _foreign(thing: Any, library: str) -> str:
     """Why a function, method or class is not the library's own; empty if it is."""
     if thing is None:
         return ""
     for _ in range(20):
+        if isinstance(thing, type):
+            break
         function = _function_of(thing)
         inner = (
             getattr(function, "__wrapped__", None) if function is not thing else _namespace(thing).get("__wrapped__")
         )
-        if inner is None and not isinstance(thing, type):
+        if inner is None:
             inner = _inner(thing)
         if inner is None or inner is thing:
             break
@@ -152,7 +186,7 @@ def _foreign(thing: Any, library: str) -> str:
             return _your_own(function)
         thing = inner
     if isinstance(thing, type):
-        return "" if _root(thing.__module__) == library else f"{thing.__qualname__} is your own class"
+        return "" if _is_written_there(thing, library) else f"{thing.__qualname__} is your own class"
     function = _function_of(thing)
     if isinstance(function, types.FunctionType):
         return "" if _is_from(function, {library, *_PASS_THROUGH}) else _your_own(function)

@@ -8,10 +8,11 @@ Releases  Qwen2-VL, whose image processor Qwen2.5-VL, Qwen2.5-Omni and Qwen3-VL 
           to 4.53.3. GLM-4V: slow 4.53.0 to 4.55.4, fast 4.53.0 to 4.53.3; there only ``size`` itself and the saved file
           are wrong, since pictures are resized by constants.
 Upstream  transformers#42910; fixed in 4.54.0 (fast), 4.56.0 (GLM-4V) and 5.0.0 (slow)
-Here      The default replaces only a missing size, or one without numbers. Only its two edges are copied: limits that
-          are written into it later do not reach the caller's dictionary, and other keys, such as a ``max_pixels`` that
-          repeats an edge, are ignored as before. The releases with the fix refuse them. Otherwise bitwise equal to
-          those releases.
+Here      The default replaces only a missing size, one without numbers, and one that means the edges of a picture: its
+          ``longest_edge`` is less than 56 * 56 pixels (of which the releases with the fix make 4 patches). Only the two
+          edges are copied: limits that are written into it later do not reach the caller's dictionary, and other keys,
+          such as a ``max_pixels`` that repeats an edge, are ignored as before. The releases with the fix refuse them.
+          Otherwise bitwise equal to those releases.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ FIX.edits(
     new="""
         if size is not None and ("shortest_edge" not in size or "longest_edge" not in size):
             raise ValueError(__MESSAGE)
-        elif size is None or size["shortest_edge"] is None or size["longest_edge"] is None:
+        elif size is None or size["shortest_edge"] is None or not (size["longest_edge"] or 0) >= 56 * 56:
             size = __DEFAULT
         else:
             size = {"shortest_edge": size["shortest_edge"], "longest_edge": size["longest_edge"]}

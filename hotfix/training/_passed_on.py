@@ -95,7 +95,7 @@ def loss_function_of(model: Any) -> Any:
 def loss_type_of(model: Any) -> Optional[str]:
     """The name under which the library knows the loss of a model; None where it is not known by its name."""
     losses = sys.modules["transformers.loss.loss_utils"]
-    library = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("transformers.")]
+    library = [kind.__name__ for kind in type(model).__mro__ if scope.was_written_in("transformers", kind)]
     name = next(iter(library), type(model).__name__)
     declared = getattr(model, "loss_type", None) or getattr(getattr(model, "config", None), "loss_type", None)
     kind = declared if isinstance(declared, str) else name

@@ -42,7 +42,7 @@ def is_gradient_scaled(fix: str, trainer: Any) -> bool:
     """
     callbacks = tuple(getattr(getattr(trainer, "callback_handler", None), "callbacks", ()))
     for owner in (trainer, *callbacks):
-        kinds = [kind for kind in type(owner).__mro__ if not kind.__module__.startswith("transformers.")]
+        kinds = [kind for kind in type(owner).__mro__ if not scope.was_written_in("transformers", kind)]
         if any(map(_changes_steps, kinds)) or any(map(_scales_by_steps, _functions_in(owner))):
             return not scope.leave_alone(fix, f"{type(owner).__qualname__} is your own, and sets {_DIVISOR}")
     for function, scales in _suspects(trainer, callbacks):

@@ -197,7 +197,7 @@ _answers: set[_Answer] = set()
 
 
 def _is_of_library(kind: Any) -> bool:
-    return str(kind.__module__).partition(".")[0] == "transformers"
+    return scope.was_written_in("transformers", kind)
 
 
 def _asking_trainer() -> Any:

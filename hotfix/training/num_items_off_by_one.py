@@ -179,7 +179,11 @@ def _is_causal(function: Any, losses: Any) -> bool:
 
 def _is_chosen(model: Any) -> bool:
     """Whether the program has set the loss of a model, or declares it in a class of its own."""
-    own = [kind for kind in type(model).__mro__ if not kind.__module__.startswith(("transformers.", "torch."))]
+    own = [
+        kind
+        for kind in type(model).__mro__
+        if not kind.__module__.startswith("torch.") and not scope.was_written_in("transformers", kind)
+    ]
     spaces = [vars(model), *map(vars, own)]
     return any(space.get(name) is not None for space in spaces for name in ("_loss_function", "loss_function"))
 
@@ -194,7 +198,7 @@ def _model_moves_labels(model: Any, losses: Any, names: Mapping[str, str]) -> bo
         return calls_the_library or _own_moves_labels(model.forward, model, losses)
     if loss_function is not None and not scope.is_own(FIX.id, loss_function):
         return _own_moves_labels(loss_function, model, losses)
-    library = [kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("transformers.")]
+    library = [kind.__name__ for kind in type(model).__mro__ if scope.was_written_in("transformers", kind)]
     name = next(iter(library), type(model).__name__)
     known = _passed_on.loss_type_of(model)
     if loss_function is not None and _is_chosen(model):  # another one of the library's

@@ -20,7 +20,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         model = _whisper(testbed)
         model.config.max_length = 9
         model.config.num_beams = 2
-        return {"said": model.generate(testbed.randn(1, 8, 40, seed=1))}
+        return {"said": model.generate(testbed.randn(1, 8, 40, seed=1), max_new_tokens=4)}
     from transformers import GenerationConfig
 
     results = {}
@@ -38,7 +38,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         model.config.num_beams = 1
         results[f"{name} changed"] = model.generate(prompt, **more)
         results[f"{name} length"] = torch.tensor(model.generation_config.max_length)
-        model.generation_config = GenerationConfig(max_length=8, pad_token_id=0, decoder_start_token_id=2)
+        model.generation_config = GenerationConfig(max_new_tokens=3, pad_token_id=0, decoder_start_token_id=2)
         results[f"{name} file"] = model.generate(prompt, **more)
     return results
 

@@ -37,4 +37,6 @@ def is_configured(run: Files) -> Optional[bool]:
 def _is_lost(size: Any, limits: Any, default: Any) -> bool:
     if size is None or not all(edge in size for edge in EDGES.values()):
         return False  # a size without one of them raises an error
+    if not (size["longest_edge"] or 0) >= 56 * 56:
+        return False  # the edges of a picture
     return any(limits.get(name) is None and size[edge] != default[edge] for name, edge in EDGES.items())
