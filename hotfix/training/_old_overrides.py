@@ -160,21 +160,42 @@ def loss(trainer: Any) -> Callable[..., Any]:
 def step(trainer: Any) -> Callable[..., Any]:
     """A function that trains on a batch, of a Trainer whose ``training_step`` does not take the number of labels.
 
-    An override that calls the backward pass itself does not divide, since the library of its time did so afterwards. It
-    raises as in the release, unless a step has one micro-batch (`is_old_step`).
+    An override that calls the backward pass itself relies on Accelerate's division by the micro-batches, which the
+    library of its time left to it (`is_old_step`).
     """
     method = trainer.training_step
     if trainer.compute_loss_func is None:
         trainer.model_accepts_loss_kwargs = False
-    return lambda model, inputs, num_items_in_batch=None: method(model, inputs)
+    if not _makes_gradients(method):
+        return lambda model, inputs, num_items_in_batch=None: method(model, inputs)
+
+    def train(model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
+        accelerator = trainer.accelerator
+        before = accelerator.gradient_accumulation_steps
+        accelerator.gradient_accumulation_steps = trainer.args.gradient_accumulation_steps
+        try:
+            return method(model, inputs)
+        finally:
+            accelerator.gradient_accumulation_steps = before
+
+    return train
 
 
 def is_old_step(trainer: Any) -> bool:
-    """Whether the ``training_step`` of a Trainer takes no number of labels and can be called without; see `step`."""
+    """Whether the ``training_step`` of a Trainer takes no number of labels and can be called without; see `step`.
+
+    It cannot where it makes gradients itself or leaves that to the library, which divides by the micro-batches itself.
+    """
     method = method_of(trainer, "training_step")
     if not lacks(trainer, "training_step", positional=3):
         return False
-    return trainer.args.gradient_accumulation_steps == 1 or "backward" not in elsewhere.names_in(method)
+    return not (_makes_gradients(method) and "training_step" in elsewhere.names_in(method)) or (
+        trainer.args.gradient_accumulation_steps == 1
+    )
+
+
+def _makes_gradients(method: Any) -> bool:
+    return "backward" in elsewhere.names_in(method)
 
 
 def is_old_loss(trainer: Any) -> bool:

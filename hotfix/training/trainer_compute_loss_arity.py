@@ -7,9 +7,10 @@ Releases  4.46.1 and later
 Upstream  transformers#36331, transformers#36426, transformers#38666 (not repaired)
 Here      An override is called by its own signature, in training and evaluation. Its loss is then a mean over the
           micro-batch: in its first step the Trainer learns that the model does not take the number, and divides by
-          the micro-batches, as 4.45.2 did; gradients would be as many times too large otherwise. An override of
-          ``training_step`` that calls the backward pass itself raises as before where there are several micro-batches a
-          step: the later division is gone. So does an old ``compute_loss`` together with a ``compute_loss_func``.
+          the micro-batches, as 4.45.2 did; gradients would be as many times too large otherwise. Around an override of
+          ``training_step`` that calls the backward pass itself, Accelerate divides, as in 4.45.2. If it also calls the
+          library's, which divides itself, it raises as before where there are several micro-batches a step. So does an
+          old ``compute_loss`` together with a ``compute_loss_func``.
 """
 
 from __future__ import annotations

@@ -35,16 +35,33 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             def training_step(self, model: Any, inputs: Any) -> Any:
                 return super().training_step(model, inputs)
 
-        return OldStep if target.qualname in ("Trainer._inner_training_loop", "Trainer._run_epoch") else Old
+        return OldStep if is_loop else Old
 
+    is_loop = target.qualname in ("Trainer._inner_training_loop", "Trainer._run_epoch")
     samples = texts(testbed, (1, 1, 1, 1))
+    own = {}
+    if is_loop:
+        with trained_with(_with_a_backward_pass):
+            own = _of("own backward", both_ways(lambda: small_llama(testbed), samples))
     with trained_with(old) as kind:
         if target.qualname == "Trainer.prediction_step":
             return _evaluated(kind, small_llama(testbed), samples)
         return {
             **_of("BERT", both_ways(lambda: small_bert(testbed), classified(testbed))),
             **_of("Llama", both_ways(lambda: small_llama(testbed), samples)),
+            **own,
         }
+
+
+def _with_a_backward_pass(trainer: Any) -> type:
+    class OwnBackward(trainer):
+        def training_step(self, model: Any, inputs: Any) -> Any:
+            model.train()
+            loss = self.compute_loss(model, self._prepare_inputs(inputs))
+            self.accelerator.backward(loss)
+            return loss.detach() / self.args.gradient_accumulation_steps
+
+    return OwnBackward
 
 
 def _of(model: str, results: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
