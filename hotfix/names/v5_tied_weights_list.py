@@ -7,7 +7,8 @@ Releases  5.0.0 and later
 Upstream  not repaired
 Here      A list has its meaning of 4.57.6: the head's weight is that of the input embeddings. Other names in the list
           must already be the embeddings, as in modules that share them; any other name raises a ValueError, since a
-          list does not name its source.
+          list does not name its source. So does saving a model that is not tied only because its configuration has no
+          default for ``tie_word_embeddings`` any more.
 """
 
 from __future__ import annotations
@@ -37,9 +38,36 @@ FIX.edits(
 )
 FIX.edits(
     (f"{MODULE}:_get_tied_weight_keys", ">=5.0.0"),
-    old="tied.keys()",
-    new="(tied.keys() if isinstance(tied, dict) else tied)",
+    old="tied = getattr(submodule, '_tied_weights_keys', {}) or {}",
+    new=f"""
+        from {__name__} import as_names
+        tied = as_names(submodule, getattr(submodule, '_tied_weights_keys', {{}}) or {{}})
+    """,
+    beside="tied.keys()",
 )
+
+
+def as_names(model: Any, tied: Any) -> Any:
+    """The tied weights of a model as a mapping that has their names.
+
+    Args:
+        model: a module.
+        tied: its ``_tied_weights_keys``.
+
+    Raises:
+        ValueError: they are not tied, and only because this release has no default for ``tie_word_embeddings``.
+    """
+    if isinstance(tied, dict):
+        return tied
+    has_embeddings = hasattr(model, "get_output_embeddings") and hasattr(model, "config")
+    if has_embeddings and not hasattr(model.config, "tie_word_embeddings"):
+        head, embeddings = model.get_output_embeddings(), model.get_input_embeddings()
+        if head is not None and head.weight is not embeddings.weight:
+            raise ValueError(
+                f"{type(model).__name__} is not tied, as up to 4.57.6, because {type(model.config).__name__} has "
+                "no tie_word_embeddings any more. Set it in the configuration, to True or to False."
+            )
+    return dict.fromkeys(tied)
 
 
 def as_mapping(model: Any) -> Any:
