@@ -18,7 +18,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
         model_type = "of_num_layers"
 
         def __init__(self, num_layers: int = 1, **kwargs: Any) -> None:
-            self.num_layers = num_layers
+            self.num_layers, self.hidden_size, self.num_attention_heads = num_layers, 8, 1
+            self.max_position_embeddings = 32
             super().__init__(**kwargs)
 
     class Model(PreTrainedModel, GenerationMixin):
