@@ -1,5 +1,6 @@
 """The proof: a model whose configuration says ``num_layers`` writes tokens with a cache."""
 
+import inspect
 from typing import Any
 
 import torch
@@ -8,7 +9,11 @@ from hotfix.names.dynamic_cache_of_unnamed_layers import FIX
 from hotfix.proofs.testbed import Target, Testbed
 
 
-@FIX.case(raises="AttributeError: .* object has no attribute 'num_hidden_layers'", oracles={"*": "4.55.4"})
+@FIX.case(
+    raises="AttributeError: .* object has no attribute 'num_hidden_layers'",
+    oracles={"*": "4.55.4"},
+    with_fixes=("own-forward-with-past-key-values",),
+)
 def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     """The tokens, and the length of a cache that is made by hand."""
     from transformers import DynamicCache, GenerationMixin, PretrainedConfig, PreTrainedModel
@@ -30,10 +35,6 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
             self.embeddings = torch.nn.Embedding(32, 8)
             self.post_init()
 
-        def prepare_inputs_for_generation(self, ids: Any, past_key_values: Any = None, **kwargs: Any) -> dict[str, Any]:
-            seen = 0 if past_key_values is None else past_key_values.get_seq_length()
-            return {"input_ids": ids[:, seen:], "past_key_values": past_key_values}
-
         def forward(
             self, input_ids: Any, past_key_values: Any = None, attention_mask: Any = None, **kwargs: Any
         ) -> Any:
@@ -48,7 +49,8 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     ids = testbed.randint(5, 30, 1, 4, seed=2)
     given = {"attention_mask": torch.ones_like(ids), "max_new_tokens": 5, "do_sample": False, "pad_token_id": 0}
     results = {"tokens": model.generate(ids, **given)}
-    cache = DynamicCache(config=model.config) if hasattr(DynamicCache(), "layers") else DynamicCache()
+    takes_one = "config" in inspect.signature(DynamicCache.__init__).parameters
+    cache = DynamicCache(None, model.config) if takes_one else DynamicCache()
     cache.update(torch.ones(1, 1, 3, 8), torch.ones(1, 1, 3, 8), 0)
     results["length"] = torch.tensor(cache.get_seq_length())
     return results
