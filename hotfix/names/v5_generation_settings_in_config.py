@@ -56,8 +56,11 @@ FIX.edits(
     (f"{_WHISPER}.generate", ">=5.0.0"),
     old="generation_config, kwargs = self._prepare_generation_config(generation_config, **kwargs)",
     new=f"""
-    from {__name__} import prepared
-    generation_config, kwargs = prepared(self, generation_config, kwargs)
+    try:
+        generation_config, kwargs = self._prepare_generation_config(generation_config, **kwargs)
+    except ValueError as _hotfix_error:
+        from {__name__} import prepared
+        generation_config, kwargs = prepared(self, generation_config, kwargs, _hotfix_error)
     """,
     beside=_REFUSAL,
     fingerprint_of=(f"{_WHISPER}.generate", f"{_MIXIN}._prepare_generation_config"),
@@ -86,13 +89,10 @@ def by_the_configuration(original: Callable[..., Any]) -> Callable[..., Any]:
     return generate
 
 
-def prepared(model: Any, generation_config: Any, given: dict[str, Any]) -> Any:
-    """What Whisper generates by; it asks before it calls the ``generate`` of all models."""
-    try:
-        return model._prepare_generation_config(generation_config, **given)
-    except ValueError as _hotfix_error:
-        if not scope.is_declared(_hotfix_error, FIX.id, FIX.errors) or do_apply(model) is None:
-            raise
+def prepared(model: Any, generation_config: Any, given: dict[str, Any], error: ValueError) -> Any:
+    """What Whisper generates by after an error; it asks before it calls the ``generate`` of all models."""
+    if not scope.is_declared(error, FIX.id, FIX.errors) or do_apply(model) is None:
+        raise error
     with _repeats(model):
         return model._prepare_generation_config(generation_config, **given)
 

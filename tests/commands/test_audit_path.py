@@ -323,7 +323,7 @@ def test_the_size_in_the_configuration_of_a_processor_is_read(tmp_path):
         assert groups(folder)[bug] is group
     written(
         tmp_path,
-        preprocessor_config={"size": {"shortest_edge": 1, "longest_edge": 2}, "min_pixels": 1, "max_pixels": 2},
+        preprocessor_config={"size": {"shortest_edge": 3137, "longest_edge": 6272}, "min_pixels": 1, "max_pixels": 2},
     )
     assert groups(folder)[bug] is OPEN
     written(folder, config=config("Glm4vForConditionalGeneration", "glm4v", "4.54.0"))
@@ -388,7 +388,10 @@ def test_the_processor_of_another_model_counts(tmp_path):
     bug = "qwen2vl-image-processor-size-discarded"
     folder = written(tmp_path, config=config("A", "qwen3_vl", "4.57.6"))
     assert bug not in groups(folder)
-    processor = {"image_processor_type": "Qwen2VLImageProcessorFast", "size": {"shortest_edge": 1, "longest_edge": 2}}
+    processor = {
+        "image_processor_type": "Qwen2VLImageProcessorFast",
+        "size": {"shortest_edge": 3137, "longest_edge": 6272},
+    }
     written(tmp_path, preprocessor_config=processor)
     assert groups(folder)[bug] is Group.MET
 
