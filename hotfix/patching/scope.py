@@ -152,10 +152,10 @@ def _is_written_there(kind: type, library: str) -> bool:
 
 
 def _stands_at(kind: type) -> Any:
-    found: Any = sys.modules.get(kind.__module__)
+    place: Any = sys.modules.get(kind.__module__)
     for part in kind.__qualname__.split("."):
-        found = _namespace(found).get(part)
-    return found
+        place = _namespace(place).get(part)
+    return place
 
 
 def _has_functions_of(kind: type, library: str) -> bool:

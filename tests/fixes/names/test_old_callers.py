@@ -119,17 +119,29 @@ class Trainer:
 
     def __init__(self, micro_batches: int = 2) -> None:
         self.args = SimpleNamespace(gradient_accumulation_steps=micro_batches)
+        self.accelerator: Any = None
 
 
-def test_a_step_that_divides_nothing_is_not_called_with_several_micro_batches() -> None:
-    class Divides(Trainer):
-        accelerator: Any = None
-
+def test_accelerate_divides_around_a_step_with_a_backward_pass_of_its_own() -> None:
+    class MakesGradients(Trainer):
         def training_step(self, model: Any, inputs: Any) -> None:
             self.accelerator.backward(inputs)
 
-    assert not calls.is_old_step(Divides(2))
-    assert calls.is_old_step(Divides(1))
+    class MayLeaveItToTheLibrary(Trainer):
+        def training_step(self, model: Any, inputs: Any) -> Any:
+            if model is None:
+                return super().training_step(model, inputs)  # type: ignore[misc]
+            return self.accelerator.backward(inputs)
+
+    divisors = []
+    trainer: Any = MakesGradients(2)
+    trainer.accelerator = SimpleNamespace(gradient_accumulation_steps=1)
+    trainer.accelerator.backward = lambda _: divisors.append(trainer.accelerator.gradient_accumulation_steps)
+    assert calls.is_old_step(trainer)
+    calls.step(trainer)("model", "inputs", 3)
+    assert (divisors, trainer.accelerator.gradient_accumulation_steps) == ([2], 1)
+    assert not calls.is_old_step(MayLeaveItToTheLibrary(2))
+    assert calls.is_old_step(MayLeaveItToTheLibrary(1))
 
 
 def test_an_override_is_called_as_it_wants_to_be() -> None:
