@@ -67,6 +67,19 @@ def looks_for(key: str, code: CodeType) -> bool:
     return False
 
 
+def tests_truth(name: str, code: CodeType) -> bool:
+    """Whether a function asks if a variable is true, or how long it is: ``if past:``, ``not past``, ``len(past)``."""
+    steps = steps_of(code)
+    return any(
+        name in variables(step, "LOAD_")[-1:] and (_is_test(after) or before.argval == "len")
+        for before, step, after in zip(steps, steps[1:], steps[2:])
+    )
+
+
+def _is_test(step: dis.Instruction) -> bool:
+    return any(kind in step.opname for kind in ("IF_TRUE", "IF_FALSE", "TO_BOOL", "UNARY_NOT"))
+
+
 def passes_keywords_on(code: CodeType) -> bool:
     """Whether a function calls anything with ``**`` beside other keywords."""
     return any(step.opname == "DICT_MERGE" for step in steps_of(code))

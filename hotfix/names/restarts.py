@@ -114,10 +114,7 @@ class _Switch:
 
         @wraps(original)
         def called(*args: Any, **kwargs: Any) -> Any:
-            for methods in reversed(self.stacks.get(threading.get_ident(), ())):
-                if name in methods:
-                    return methods[name](*args, **kwargs)
-            return original(*args, **kwargs)
+            return _current(self.stacks.get(threading.get_ident(), []), name, original)(*args, **kwargs)
 
         called._hotfix_switch = True  # type: ignore[attr-defined]
         setattr(model, name, called)
@@ -148,7 +145,7 @@ def changed(model: Any, **makers: Callable[[Any], Callable[..., Any]]) -> Iterat
         for name in makers:
             switch.change(model, name)
         stack = switch.stacks.setdefault(threading.get_ident(), [])
-    stack.append({name: make(switch.originals[name]) for name, make in makers.items()})
+    stack.append({name: make(_current(stack, name, switch.originals[name])) for name, make in makers.items()})
     try:
         yield
     finally:
@@ -158,6 +155,11 @@ def changed(model: Any, **makers: Callable[[Any], Callable[..., Any]]) -> Iterat
             if not switch.runs:
                 switch.restore(model)
                 del _switches[id(model)]
+
+
+def _current(stack: list[dict[str, Callable[..., Any]]], name: str, otherwise: Callable[..., Any]) -> Any:
+    """The method that a thread calls at this moment."""
+    return next((methods[name] for methods in reversed(stack) if name in methods), otherwise)
 
 
 def is_changed(model: Any, name: str) -> bool:

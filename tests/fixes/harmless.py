@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
@@ -573,6 +574,54 @@ def a_tokenizer_made_of_a_vocabulary(testbed: Any, target: Any) -> dict[str, Any
         for kind in (Plain, Built):
             results[kind.__name__] = torch.tensor(kind.from_pretrained(folder)("hello").input_ids)
     return results
+
+
+@of("empty-cache-is-true")
+def methods_that_know_an_empty_cache(testbed: Any, target: Any) -> dict[str, Any]:
+    """One that counts the tokens, one that asks for None, and one whose prompt is a single token."""
+    from transformers import LlamaForCausalLM
+
+    class Counts(LlamaForCausalLM):
+        def prepare_inputs_for_generation(self, input_ids: Any, past_key_values: Any = None, **kwargs: Any) -> Any:
+            if past_key_values is not None and past_key_values.get_seq_length():
+                input_ids = input_ids[:, -1:]
+            return {"input_ids": input_ids, "past_key_values": past_key_values, "use_cache": True}
+
+    class Asks(LlamaForCausalLM):
+        def prepare_inputs_for_generation(self, input_ids: Any, past_key_values: Any = None, **kwargs: Any) -> Any:
+            if past_key_values:
+                input_ids = input_ids[:, -1:]
+            return {"input_ids": input_ids, "past_key_values": past_key_values, "use_cache": True}
+
+    results = {}
+    for kind, length in ((LlamaForCausalLM, 4), (Counts, 4), (Asks, 1)):
+        model: Any = zoo.small_llama(testbed)
+        model.__class__ = kind
+        prompt = testbed.randint(3, 32, 2, length, seed=3)
+        results[kind.__name__] = model.generate(prompt, max_new_tokens=4, do_sample=False, pad_token_id=0)
+    return results
+
+
+@of("v5-vocab-file-unread")
+def tokenizers_that_name_a_file_and_need_none(testbed: Any, target: Any) -> dict[str, Any]:
+    """One that gets its vocabulary, and one of a class of one's own that has its own table of words."""
+    import torch
+    from transformers import BertTokenizer
+
+    class Characters(BertTokenizer):
+        def __init__(self, vocab_file: str, **kwargs: Any) -> None:
+            super().__init__(vocab_file=vocab_file, **kwargs)
+            self.table = {line: number for number, line in enumerate(Path(vocab_file).read_text().splitlines(), 100)}
+
+        def numbers(self, text: str) -> list[int]:
+            return [self.table.get(letter, len(self)) for letter in text]
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "vocab.txt")
+        file.write_text("a\nb\n")
+        given = BertTokenizer(vocab={"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3}, vocab_file=str(file))
+        own = Characters(str(file)).numbers("abc")
+    return {"given": torch.tensor(given("a b").input_ids), "own": torch.tensor(own)}
 
 
 @of(

@@ -35,6 +35,7 @@ NOT_CHECKPOINTED = {
     "clip-tower-attributes-removed": AN_ATTRIBUTE,
     "dynamic-cache-legacy-cache-removed": NO_CACHE,
     "dynamic-cache-of-unnamed-layers": "its model has no layers",
+    "empty-cache-is-true": NO_CACHE,
     "extract-past-from-model-output-changed": NO_CACHE,
     "fa-peft-dtype-check": "layers are computed anew without the stand-in for autocast to CUDA",
     "fa2-right-padding-check": "JetMoe cannot checkpoint; others do in test_right_padding_methods.py",

@@ -118,6 +118,7 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             ),
             "v5-t5-scaled-outputs": "transformers.models.t5.configuration_t5:T5Config.__init__",
             "v5-umt5-config-unties-encoder": "transformers.models.umt5.configuration_umt5:UMT5Config.__init__",
+            "v5-vocab-file-unread": "transformers.models.bert.tokenization_bert:BertTokenizer.__init__",
         },
     ),
     "5.3.0": (
@@ -186,7 +187,13 @@ RUNS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
             ),
         },
     ),
-    "4.56.0": ({"flash-attn": None}, {"pipeline-torch-dtype-ignored": "transformers.pipelines:pipeline"}),
+    "4.56.0": (
+        {"flash-attn": None},
+        {
+            "empty-cache-is-true": "transformers.generation.utils:GenerationMixin.generate",
+            "pipeline-torch-dtype-ignored": "transformers.pipelines:pipeline",
+        },
+    ),
     "4.57.1": (
         {},
         {

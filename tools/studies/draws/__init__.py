@@ -42,6 +42,7 @@ CANNOT = {
     "v5-t5-tied-keys-order": _NO_CONDITION,
     "update-kwargs-false-new-tokens": "the argument alone decides",
     "use-sliding-window-false-ignored": "no draws are written yet; its case has a window off and in use",
+    "v5-vocab-file-unread": "the arguments alone decide; its proof has each class",
     "vlm-checkpoint-key-layout-new-to-old": "decided by files alone",
 }
 """Fixes with a trigger that is not held against draws, and why."""

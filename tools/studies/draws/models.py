@@ -14,6 +14,7 @@ from hotfix.proofs.models import (
     v5_model_max_length_extended,
 )
 from hotfix.proofs.names import (
+    empty_cache_is_true,
     own_attention_without_the_cache,
     own_forward_with_past_key_values,
     prepared_inputs_without_past_key_values,
@@ -368,6 +369,29 @@ def layers_of_several_ages(draw: Draw) -> Tensors:
         said["use_cache"] = False
     prompt = draw.testbed.randint(3, 32, draw.number("rows", 1, 3), draw.number("tokens", 1, 8), seed=draw.seed)
     said |= {"return_dict_in_generate": True, "output_scores": True}
+    made = model.generate(prompt, do_sample=False, pad_token_id=0, eos_token_id=-1, **said)
+    return {"tokens": made.sequences, "scores": torch.stack(made.scores)}
+
+
+@of("empty-cache-is-true")
+def models_that_ask_their_cache(draw: Draw) -> Tensors:
+    """The text of a tiny Llama, or of a subclass that asks whether its cache is true, or how long it is."""
+    import torch
+
+    kind = draw.of("model", "bool", "len", "Llama")
+    model: Any = zoo.small_llama(draw.testbed)
+    if kind != "Llama":
+        model = empty_cache_is_true.model_of(draw.testbed, {"bool": bool, "len": len}[kind])
+    said: dict[str, Any] = {"max_new_tokens": draw.number("tokens to come", 1, 5)}
+    said["num_beams"] = draw.number("beams", 1, 2)
+    if draw.of("cache", True, True, False) is False:
+        said["use_cache"] = False
+    prompt = draw.testbed.randint(3, 32, draw.number("rows", 1, 3), draw.number("tokens", 1, 5), seed=draw.seed)
+    mask = torch.ones_like(prompt)
+    mask[0, : prompt.shape[1] - 1 and 1] = 0  # 5.18.0 passes no mask of ones
+    said |= {"return_dict_in_generate": True, "output_scores": True, "attention_mask": mask}
+    if draw.of("given", "tokens", "tokens", "embeddings") == "embeddings":
+        said["inputs_embeds"], prompt = model.get_input_embeddings()(prompt), None
     made = model.generate(prompt, do_sample=False, pad_token_id=0, eos_token_id=-1, **said)
     return {"tokens": made.sequences, "scores": torch.stack(made.scores)}
 
