@@ -28,7 +28,7 @@ def case(testbed: Testbed, target: Target) -> dict[str, torch.Tensor]:
     }
     if kind != "PaliGemmaProcessor":  # it wants a picture
         calls["text"] = lambda: processor("hello", return_tensors="pt")
-    results = {}
+    results: dict[str, torch.Tensor] = {}
     for name, call in calls.items():
         made = call()
         results |= {f"{name}: {key}": made[key] for key in ("input_ids", "pixel_values") if key in made}

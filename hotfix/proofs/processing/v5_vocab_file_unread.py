@@ -15,7 +15,7 @@ WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<s>", "<pad>", "</s>", "
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>", "<|startoftext|>"]
 MERGES = ["l o", "lo w", "Ġ n", "Ġn e", "Ġne w", "e r</w>", "w </w>"]
 TEXTS = ["low newer town", "new lowest low"]
-PIECES = {
+PIECES: dict[str, dict[str, Any]] = {
     "Albert": {"pad": "<pad>", "unk": "<unk>", "bos": "[CLS]", "eos": "[SEP]", "more": ["[MASK]"]},
     "BigBird": {"pad": "<pad>", "eos": "</s>", "bos": "<s>", "unk": "<unk>", "more": ["[SEP]", "[MASK]", "[CLS]"]},
     "DebertaV2": {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"},
