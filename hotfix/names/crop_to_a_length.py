@@ -1,7 +1,7 @@
 """``cache.crop(n)`` no longer takes the number of tokens to keep.
 
-Symptom   ``ValueError: Calling `crop` with a positive value (`3`) is not supported``, from loops of one's own that cut
-          a cache back to the prompt, and from speculative decoding.
+Symptom   A ValueError: a positive value is not supported. From loops of one's own that cut a cache back to the prompt,
+          and from speculative decoding.
 Cause     It takes the number of tokens to remove now, as a negative number; a positive one was the length to keep.
 Releases  5.20.0 and later
 Upstream  by design

@@ -1,8 +1,8 @@
 """Tokenizers that are made from files have an empty vocabulary, or cannot be made.
 
 Symptom   Silent: with ``BertTokenizer(vocab_file="vocab.txt")`` and ``GPT2Tokenizer(vocab_file=…, merges_file=…)``
-          every word is unknown, or text has no tokens. ``T5Tokenizer("spiece.model")`` raises ``TypeError: argument
-          'vocab': Can't extract `str` to `Vec```, ``LlamaTokenizer("tokenizer.model")`` a ValueError about ``merges``.
+          every word is unknown, or text has no tokens. ``T5Tokenizer("spiece.model")`` and
+          ``LlamaTokenizer("tokenizer.model")`` raise a TypeError or a ValueError about their arguments.
 Cause     The arguments are called ``vocab`` and ``merges`` now. ``**kwargs`` takes the old names without a word, and a
           file of SentencePiece is read by ``from_pretrained`` only.
 Releases  5.0.0 and later

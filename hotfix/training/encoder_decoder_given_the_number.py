@@ -20,7 +20,10 @@ from hotfix.fix import Fix
 FIX = Fix(
     title="TypeError: ViTModel.forward() got an unexpected keyword argument 'num_items_in_batch'",
     kind="crash",
-    errors=("TypeError: …forward() got an unexpected keyword argument 'num_items_in_batch'",),
+    errors=tuple(
+        f"TypeError: {encoder}.forward() got an unexpected keyword argument 'num_items_in_batch'"
+        for encoder in ("BertModel", "DeiTModel", "DonutSwinModel", "RobertaModel", "SwinModel", "ViTModel")
+    ),
     prefilter="kwargs_encoder",
 )
 
@@ -42,7 +45,7 @@ for _class, _encoder in _CLASSES.items():
             f"{_TRAINER}.__init__",
             f"{_TRAINER}.training_step",
         ),
-        on_error=True,
+        on_error=("TypeError: …forward() got an unexpected keyword argument 'num_items_in_batch'",),
     )
     def by_the_number(original: Callable[..., Any]) -> Callable[..., Any]:
         """A forward whose loss is divided by the number of labels of the step."""
