@@ -1,9 +1,8 @@
 """Processors that took the text first take the images first.
 
-Symptom   ``ValueError: Incorrect image source. Must be a valid URL …``, ``ValueError: Could not make a flat list of
-          images from USER: <image>``, or ``TypeError: 'Image' object is not iterable``, from ``processor(prompt,
-          image)`` as the cards of LLaVA and PaliGemma have it; ``TypeError: got multiple values for argument
-          'images'`` from ``processor(prompt, images=image)``.
+Symptom   ``processor(prompt, image)``, as the cards of LLaVA and PaliGemma have it, ends in an error about images: no
+          valid address, no flat list of images, an Image that is not iterable. ``processor(prompt, images=image)``
+          raises ``TypeError: LlavaProcessor.__call__() got multiple values for argument 'images'``.
 Cause     The first two arguments have changed places, and the code that put them right was removed.
 Releases  4.54.0 and later; CLIP, SigLIP and others 4.57.0 and later
 Upstream  by design
@@ -23,7 +22,7 @@ from hotfix.patching import scope
 _NO_OTHER = "no release took the text first, or it is rarely called by position"
 
 FIX = Fix(
-    title="ValueError: Incorrect image source, from processor(prompt, image)",
+    title="processor(prompt, image) takes the prompt for an image",
     kind="removed-api",
     group="removed-names",
     errors=("TypeError: …Processor.__call__() got multiple values for argument 'images'",),

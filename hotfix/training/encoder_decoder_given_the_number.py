@@ -21,7 +21,7 @@ FIX = Fix(
     title="TypeError: ViTModel.forward() got an unexpected keyword argument 'num_items_in_batch'",
     kind="crash",
     errors=tuple(
-        f"TypeError: {encoder}.forward() got an unexpected keyword argument 'num_items_in_batch'"
+        f"TypeError: {encoder}….forward() got an unexpected keyword argument 'num_items_in_batch'"
         for encoder in ("BertModel", "DeiTModel", "DonutSwinModel", "RobertaModel", "SwinModel", "ViTModel")
     ),
     prefilter="kwargs_encoder",
