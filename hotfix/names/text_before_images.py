@@ -51,7 +51,7 @@ def by_kind(original: Callable[..., Any]) -> Callable[..., Any]:
     """Call a processor with the text and the images by name."""
 
     def __call__(self: Any, /, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
-        if args and _is_text(args[0]) and _took_text_first(type(self)):
+        if args and _is_text(args[0]) and _took_text_first(self):
             args, kwargs = by_name(args, kwargs)
         return original(self, *args, **kwargs)
 
@@ -90,9 +90,11 @@ def by_name(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, .
     return (), {**kwargs, **swapped}
 
 
-def _took_text_first(cls: Any) -> bool:
-    own = (kind for kind in cls.__mro__ if scope.was_written_in("transformers", kind))
-    return next(own).__name__ in _CLASSES.split()
+def _took_text_first(processor: Any) -> bool:
+    """Whether an older release of the class did, and its image processor, which may read a name, is the library's."""
+    own = (kind for kind in type(processor).__mro__ if scope.was_written_in("transformers", kind))
+    pictures = type(getattr(processor, "image_processor", None))
+    return next(own).__name__ in _CLASSES.split() and scope.was_written_in("transformers", pictures)
 
 
 def _listed(value: Any) -> Any:
