@@ -68,16 +68,20 @@ def looks_for(key: str, code: CodeType) -> bool:
 
 
 def tests_truth(name: str, code: CodeType) -> bool:
-    """Whether a function asks if a variable is true, or how long it is: ``if past:``, ``not past``, ``len(past)``."""
-    steps = steps_of(code)
+    """Whether a function asks if a variable is true or has a length: ``if past:``, ``not past``, ``len(past) > 0``."""
+    steps = [step for step in steps_of(code) if "CALL" not in step.opname]
     return any(
-        name in variables(step, "LOAD_")[-1:] and (_is_test(after) or before.argval == "len")
+        name in variables(step, "LOAD_")[-1:] and (_is_test(after) or (before.argval == "len" and _is_zero(after)))
         for before, step, after in zip(steps, steps[1:], steps[2:])
     )
 
 
 def _is_test(step: dis.Instruction) -> bool:
     return any(kind in step.opname for kind in ("IF_TRUE", "IF_FALSE", "TO_BOOL", "UNARY_NOT"))
+
+
+def _is_zero(step: dis.Instruction) -> bool:
+    return step.opname in ("LOAD_CONST", "LOAD_SMALL_INT") and step.argval == 0
 
 
 def passes_keywords_on(code: CodeType) -> bool:

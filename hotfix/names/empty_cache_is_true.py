@@ -8,7 +8,8 @@ Releases  4.56.0 to 4.57.6, and 5.1.0 to 5.23.0
 Upstream  not repaired (5.24.0 passes the cache by another name)
 Here      A method that was not written in transformers, and asks whether ``past_key_values`` is true, or how long it
           is, and slices something, is called with a cache without layers as long as there are no tokens in it. It gets
-          its layers back behind the call.
+          its layers back behind the call. A method that asks for the number of tokens, or fills the cache, is left
+          alone.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Callable, Optional
 from hotfix._support.memo import weakly
 from hotfix.fix import Fix
 from hotfix.names import overrides, restarts
-from hotfix.names.cache_names import cuts, parameters_of, tests_truth
+from hotfix.names.cache_names import calls_update, cuts, parameters_of, tests_truth
 from hotfix.patching import compiling, scope
 
 FIX = Fix(
@@ -35,6 +36,7 @@ FIX = Fix(
 )
 
 _NAME, _CACHE = "prepare_inputs_for_generation", "past_key_values"
+_ASKED = {"get_seq_length", "get_usable_length", "seen_tokens", "_seen_tokens"}
 
 
 @FIX.wraps(
@@ -96,7 +98,8 @@ def _is_older(method: Any) -> bool:
 
 @weakly
 def _reads_truth(code: Any) -> bool:
-    return _CACHE in parameters_of(code) and tests_truth(_CACHE, code) and cuts(code)
+    knows = _ASKED & {*code.co_names} or calls_update(_CACHE, code)  # that the cache is empty, or fills it
+    return _CACHE in parameters_of(code) and tests_truth(_CACHE, code) and cuts(code) and not knows
 
 
 def without_layers(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -141,14 +141,21 @@ def _is_written_there(kind: type, library: str) -> bool:
     """Whether a class was written in a library; ``functools.update_wrapper`` copies ``__module__``, as programs do.
 
     Its module has it under its name, or all its functions are the library's. The module has none of the classes that a
-    program has replaced, nor of those that a function of the library makes.
+    program has replaced, nor of those that a function of the library makes; nor one whose statement still runs.
     """
     if _root(kind.__module__) != library:
         return False
     known = _written_there.get(kind)
     if known is None:
-        known = _written_there[kind] = _stands_at(kind) is kind or _has_functions_of(kind, library)
+        at_its_place = _stands_at(kind)
+        if at_its_place is None and _is_being_imported(kind.__module__):
+            return True
+        known = _written_there[kind] = at_its_place is kind or _has_functions_of(kind, library)
     return known
+
+
+def _is_being_imported(module: str) -> bool:
+    return bool(getattr(getattr(sys.modules.get(module), "__spec__", None), "_initializing", False))
 
 
 def _stands_at(kind: type) -> Any:

@@ -28,6 +28,7 @@ NEEDED = {
     "from pydantic": "pydantic==2.14.4",
     "from PIL": "pillow==11.3.0",
     "AutoImageProcessor": "pillow==11.3.0",
+    "DetrImageProcessor": "pillow==11.3.0",
     "Qwen2VLImageProcessor": "pillow==11.3.0",
     "image_processing_qwen2_vl": "pillow==11.3.0",
     "AutoVideoProcessor": "torchvision==0.28.0",
