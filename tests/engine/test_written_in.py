@@ -14,7 +14,7 @@ from hotfix.patching import scope
 @pytest.fixture
 def module(monkeypatch):
     made = types.ModuleType("a_library.models")
-    made.__spec__ = SimpleNamespace(_initializing=True)
+    monkeypatch.setattr(made, "__spec__", SimpleNamespace(_initializing=True))
     monkeypatch.setitem(sys.modules, "a_library.models", made)
     return made
 
