@@ -9,7 +9,8 @@ Releases  5.0.0 and later
 Upstream  by design (the constructors take what ``from_pretrained`` has read)
 Here      The constructor reads the files as ``from_pretrained`` of the same release does. Classes to which the release
           does not give the ids of 4.57.6, even by ``from_pretrained``, are left alone for files of SentencePiece. So
-          are subclasses with methods of their own.
+          are subclasses with methods of their own. A program that adds the words of the file itself, with
+          ``add_tokens``, gets the ids of the file.
 """
 
 from __future__ import annotations
