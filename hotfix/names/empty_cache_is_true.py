@@ -8,8 +8,8 @@ Releases  4.56.0 to 4.57.6, and 5.1.0 to 5.23.0
 Upstream  not repaired (5.24.0 passes the cache by another name)
 Here      A method that was not written in transformers, and asks whether ``past_key_values`` is true, or how long it
           is, and slices something, is called with a cache without layers as long as there are no tokens in it. It gets
-          its layers back behind the call. A method that asks for the number of tokens, or fills the cache, is left
-          alone.
+          its layers back behind the call. A method is left alone if it asks for the number of tokens, fills the cache,
+          or reads which tokens are new (``cache_position``): it is right, and may take a cache that is false for none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Callable, Optional
 from hotfix._support.memo import weakly
 from hotfix.fix import Fix
 from hotfix.names import overrides, restarts
-from hotfix.names.cache_names import calls_update, cuts, parameters_of, tests_truth
+from hotfix.names.cache_names import all_within, calls_update, cuts, is_loaded, mentions, parameters_of, tests_truth
 from hotfix.patching import compiling, scope
 
 FIX = Fix(
@@ -36,7 +36,8 @@ FIX = Fix(
 )
 
 _NAME, _CACHE = "prepare_inputs_for_generation", "past_key_values"
-_ASKED = {"get_seq_length", "get_usable_length", "seen_tokens", "_seen_tokens"}
+_LENGTHS = {"get_seq_length", "get_usable_length", "seen_tokens", "_seen_tokens"}
+_NEW_TOKENS = ("cache_position", "next_sequence_length", "is_first_iteration")
 
 
 @FIX.wraps(
@@ -98,8 +99,14 @@ def _is_older(method: Any) -> bool:
 
 @weakly
 def _reads_truth(code: Any) -> bool:
-    knows = _ASKED & {*code.co_names} or calls_update(_CACHE, code)  # that the cache is empty, or fills it
-    return _CACHE in parameters_of(code) and tests_truth(_CACHE, code) and cuts(code) and not knows
+    asks = _CACHE in parameters_of(code) and tests_truth(_CACHE, code) and cuts(code)
+    return asks and not _knows_the_new_tokens(code)
+
+
+def _knows_the_new_tokens(code: Any) -> bool:
+    fills = calls_update(_CACHE, code)
+    is_told = any(is_loaded(name, code) or mentions(code, name) for name in _NEW_TOKENS)
+    return fills or is_told or any(_LENGTHS & {*inner.co_names} for inner in all_within(code))
 
 
 def without_layers(method: Callable[..., Any]) -> Callable[..., Any]:

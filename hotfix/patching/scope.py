@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from .. import asking
 from . import compiling, live, traced
@@ -147,15 +147,20 @@ def _is_written_there(kind: type, library: str) -> bool:
         return False
     known = _written_there.get(kind)
     if known is None:
-        at_its_place = _stands_at(kind)
-        if at_its_place is None and _is_being_imported(kind.__module__):
+        is_at_its_place = _stands_at(kind) is kind
+        if not is_at_its_place and _is_being_run(sys.modules.get(kind.__module__)):
             return True
-        known = _written_there[kind] = at_its_place is kind or _has_functions_of(kind, library)
+        known = _written_there[kind] = is_at_its_place or _has_functions_of(kind, library)
     return known
 
 
-def _is_being_imported(module: str) -> bool:
-    return bool(getattr(getattr(sys.modules.get(module), "__spec__", None), "_initializing", False))
+def _is_being_run(module: Any) -> bool:
+    """Whether the statements of a module run at this moment, as it is imported or reloaded."""
+    names = getattr(module, "__dict__", None)
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None and not (frame.f_globals is names and frame.f_code.co_name == "<module>"):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _stands_at(kind: type) -> Any:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-import sys
 from typing import Any, Callable
 
 from hotfix.fix import Fix
@@ -105,7 +104,7 @@ def read_files(
     if given.get("vocab") is not None or not can_read(cls, given):
         return args, kwargs
     given.update({name: os.fspath(given[name]) for name in _FILES if given.get(name) is not None})
-    if issubclass(cls, _llama()):
+    if any(kind.__name__ == "LlamaTokenizer" for kind in cls.__mro__):
         given.setdefault("add_bos_token", True)  # as its documentation says, and in 4.57.6
     try:
         read = cls.convert_to_native_format(**given)
@@ -138,13 +137,8 @@ def can_read(cls: Any, given: dict[str, Any]) -> bool:
 _OF_PIECES = {f"{entry.partition(':')[2]}Tokenizer" for entry in [*_PIECES.split(), *_LATER]}
 
 
-def _llama() -> Any:
-    module = sys.modules.get("transformers.models.llama.tokenization_llama")
-    return getattr(module, "LlamaTokenizer", ())
-
-
 def _is_of_pieces(value: Any) -> bool:
-    return isinstance(value, (str, os.PathLike)) and str(value).endswith(".model") and os.path.isfile(value)
+    return _is_file(value) and str(value).endswith(".model")
 
 
 def _is_file(value: Any) -> bool:

@@ -6,7 +6,7 @@ Cause     Since 4.47.1 the Trainer passes it to every forward with ``**kwargs``.
 Releases  4.47.1, and 4.48.1 to 4.49.0 (4.48.0 does not pass it: trainer-ga-num-items-dropped)
 Upstream  not repaired; in 4.50.0 the number goes to the decoder
 Here      The forward keeps the number for its loss: the sum over the labels, divided by it. An encoder that takes it
-          is left alone.
+          is left alone. Without labels, which the Trainer keeps back for label smoothing, the error stays.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ for _class, _encoder in _CLASSES.items():
         names = [*inspect.signature(original).parameters][1:]
 
         def forward(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-            number = kwargs.pop(_NUMBER, None)
-            outputs = original(self, *args, **kwargs)
             labels = {**dict(zip(names, args)), **kwargs}.get("labels")
-            if labels is None or number is None:
-                return outputs
+            if labels is None or kwargs.get(_NUMBER) is None:
+                return original(self, *args, **kwargs)
+            number = kwargs.pop(_NUMBER)
+            outputs = original(self, *args, **kwargs)
             share = (labels != -100).sum() / number  # the loss is a mean over the labels of this batch
             if isinstance(outputs, tuple):
                 return (outputs[0] * share, *outputs[1:])
